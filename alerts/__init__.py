@@ -1,0 +1,1 @@
+"""Who must know. Alerts know nobody: what went wrong comes as text keys."""

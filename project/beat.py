@@ -1,0 +1,36 @@
+"""Every periodic scan in one table. Beat is a metronome: it may stop, run twice or come late, and the next scan
+catches up. It knows nothing of the business: schedules live in the rows of `scheduler`.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One line of beat: which task, how often, and why."""
+
+    task: str
+    every: timedelta
+    reason: str
+
+    @property
+    def expires(self) -> float:
+        """Seconds after which a waiting scan is dropped: a pile of old ones would find nothing more to do.
+
+        Generous, because Celery compares it with the worker's clock.
+        """
+        return max(30.0, self.every.total_seconds() * 10)
+
+
+SCANS = {
+    "fire due schedules": Scan("scheduler.fire_due", timedelta(seconds=1), "schedules fire on the second"),
+    "launch due runs": Scan("scheduler.launch_due", timedelta(seconds=1), "runs start on the second"),
+    "rescue lost runs": Scan("scheduler.rescue_lost", timedelta(seconds=5), "an expired lease frees its run"),
+}
+
+beat_schedule: dict[str, dict[str, Any]] = {
+    name: {"task": scan.task, "schedule": scan.every, "options": {"expires": scan.expires}}
+    for name, scan in SCANS.items()
+}

@@ -1,0 +1,1 @@
+"""Small leaves that know no app."""

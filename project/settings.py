@@ -1,0 +1,138 @@
+"""Settings from the environment. Nothing insecure is a default: the try-out's comforts are written by `bin/up`
+into `.tideline/env`, which is read here for what the environment does not say.
+"""
+
+import os
+from pathlib import Path
+
+import dj_database_url
+
+from project.environment import flag, load_tryout, number, words
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+STATE_DIR = Path(os.environ.get("TIDELINE_STATE_DIR", BASE_DIR / ".tideline"))
+load_tryout(STATE_DIR / "env")
+
+# --- who may come in -------------------------------------------------------------------------------------------
+
+SECRET_KEY = os.environ.get("SECRET_KEY", "")
+DEBUG = flag("DJANGO_DEBUG", False)
+ALLOWED_HOSTS = words("ALLOWED_HOSTS")
+CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS")
+
+PLAIN_HTTP = flag("TIDELINE_PLAIN_HTTP", False)  # only the try-out on loopback sets it
+SECURE_SSL_REDIRECT = not PLAIN_HTTP
+SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else number("SECURE_HSTS_SECONDS", 31_536_000)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = not PLAIN_HTTP
+SECURE_HSTS_PRELOAD = not PLAIN_HTTP
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("TIDELINE_BEHIND_PROXY", False) else None
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes speak plain HTTP to the process
+SESSION_COOKIE_SECURE = not PLAIN_HTTP
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = not PLAIN_HTTP
+CSRF_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "DENY"
+
+# --- what is in the house --------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "project.apps.ProjectConfig",
+    "project.apps.TidelineAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_celery_beat",
+    "scheduler.apps.SchedulerConfig",
+    *words("TIDELINE_APPS"),
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "project.urls"
+WSGI_APPLICATION = "project.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "project" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+
+# --- the rows --------------------------------------------------------------------------------------------------
+
+DATABASES = {
+    "default": dj_database_url.config(
+        default="postgresql:///tideline",
+        # Workers keep their connection over tasks and check it before use, so that a restart of PostgreSQL
+        # fails no task; see project/celery.py for the other half.
+        conn_max_age=600,
+        conn_health_checks=True,
+        disable_server_side_cursors=True,  # PgBouncer in transaction mode
+    )
+}
+DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+
+# --- the hints -------------------------------------------------------------------------------------------------
+
+REDIS_URL = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
+CELERY_DB_REUSE_MAX = 10_000  # tasks over which one connection is kept; 0 would open one for each task
+
+# --- time, language, files -------------------------------------------------------------------------------------
+
+USE_TZ = True
+TIME_ZONE = os.environ.get("TIDELINE_TIME_ZONE", "UTC")  # how the admin shows instants; columns are UTC
+LANGUAGE_CODE = os.environ.get("TIDELINE_LANGUAGE", "en")
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "project" / "locale"]
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "project" / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = PLAIN_HTTP  # the try-out serves from the source tree
+
+# --- what Tideline may do --------------------------------------------------------------------------------------
+
+TIDELINE_JOBS = words("TIDELINE_JOBS")  # modules with @job functions, beside each app's jobs.py
+TIDELINE_ALLOW_COMMANDS = flag("TIDELINE_ALLOW_COMMANDS", False)
+TIDELINE_LEASE_SECONDS = number("TIDELINE_LEASE_SECONDS", 30)
+TIDELINE_QUEUE_LIMIT = number("TIDELINE_QUEUE_LIMIT", 1000)  # hints that may wait in the broker
+TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("TIDELINE_LOG_LEVEL", "INFO")},
+    "loggers": {"httpx": {"level": "WARNING"}},
+}

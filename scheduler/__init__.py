@@ -1,0 +1,1 @@
+"""When work is due, who has it, how it goes on."""
