@@ -1,0 +1,29 @@
+"""When a schedule is due: pure functions of an expression, a zone and an instant.
+
+The rule for changes of the clocks, month ends and the two day fields: docs/daylight-saving.md states it once.
+"""
+
+from scheduler.cron.errors import TriggerError
+from scheduler.cron.remarks import remarks, shifted_by_daylight_saving
+from scheduler.cron.spans import Missed, fires_at_most_daily, is_fixed_time, missed, stat_date
+from scheduler.cron.triggers import Cron, Interval, Once, Trigger, cron, interval, once
+from scheduler.cron.zones import zone
+
+__all__ = [
+    "Cron",
+    "Interval",
+    "Missed",
+    "Once",
+    "Trigger",
+    "TriggerError",
+    "cron",
+    "fires_at_most_daily",
+    "interval",
+    "is_fixed_time",
+    "missed",
+    "once",
+    "remarks",
+    "shifted_by_daylight_saving",
+    "stat_date",
+    "zone",
+]
