@@ -1,0 +1,153 @@
+"""One server process of ours: started, asked until it answers, watched, stopped. It ends with its starter."""
+
+import signal
+import subprocess
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+import psutil
+
+from project.services.lifeline import bound_to_us
+
+START_SECONDS = 60  # a PostgreSQL that was killed replays its log first
+STOP_SECONDS = 5
+
+
+class ServiceError(Exception):
+    """A server cannot be used; the text says why and what to do."""
+
+
+class Server(ABC):
+    """A server with its data in one folder, its log beside it, and one place where it can be reached."""
+
+    name: ClassVar[str]
+    variable: ClassVar[str]
+    programs: ClassVar[tuple[str, ...]]
+    stop_with: ClassVar[signal.Signals]
+
+    def __init__(self, state: Path, *, durable: bool) -> None:
+        self.state = state
+        self.durable = durable
+        self.log = state / f"{self.variable.removesuffix('_URL').lower()}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """Where the server is, for the settings."""
+
+    @property
+    @abstractmethod
+    def pid_file(self) -> Path:
+        """Where the server writes its process number; it stands in the server's data folder."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what the server needs before its first start."""
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """Return the server's argv."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Return whether the server answers a question."""
+
+    def configuration(self) -> bytes:
+        """Return what the server reads from its standard input."""
+        return b""
+
+    def start(self) -> None:
+        """Start the server, after ending what a killed earlier start left, and return when it answers.
+
+        Raises:
+            ServiceError: it does not come up.
+        """
+        try:
+            self.prepare()
+        except OSError as error:
+            raise ServiceError(f"{self.name} cannot use {error.filename}: {error.strerror}.") from error
+        end_leftover(self.pid_file, self.programs, self.stop_with)
+        self.launch()
+
+    def launch(self) -> None:
+        """Start the process and wait until it answers."""
+        with self.log.open("ab") as log, tempfile.TemporaryFile() as configuration:
+            configuration.write(self.configuration())
+            configuration.seek(0)
+            self.process = subprocess.Popen(
+                [*bound_to_us(self.stop_with), *self.command()],
+                stdin=configuration,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C in the terminal is not for it
+            )
+        self._wait_until_it_answers(self.process)
+
+    def _wait_until_it_answers(self, process: "subprocess.Popen[bytes]") -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self.answers():
+            if process.poll() is not None:
+                raise ServiceError(f"{self.name} did not start: {last_words(self.log)} (log: {self.log})")
+            if time.monotonic() > deadline:
+                self.stop()
+                raise ServiceError(
+                    f"{self.name} does not answer after {START_SECONDS} s; see its log: {self.log}"
+                )
+            time.sleep(0.02)
+
+    def died(self) -> bool:
+        """Return whether the server was started and has ended by itself."""
+        return self.process is not None and self.process.poll() is not None
+
+    def stop(self) -> None:
+        """Ask the server to stop, and return when it has ended; one that does not hear is killed."""
+        if self.process is None:
+            return
+        self.process.send_signal(self.stop_with)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+
+def end_leftover(pid_file: Path, programs: tuple[str, ...], parting: signal.Signals) -> None:
+    """End the server that an earlier, killed start left running in this folder."""
+    process = leftover(pid_file, programs)
+    if process is None:
+        return
+    try:
+        process.send_signal(parting)
+        process.wait(STOP_SECONDS * 2)
+    except psutil.NoSuchProcess:
+        return
+    except psutil.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def leftover(pid_file: Path, programs: tuple[str, ...]) -> psutil.Process | None:
+    """Return the running server that wrote the file.
+
+    A number that by now belongs to another program (after a restart of the machine or the container) is none:
+    the file is removed, because PostgreSQL would take the stranger for itself and refuse to start.
+    """
+    try:
+        process = psutil.Process(int(pid_file.read_text().split()[0]))
+        if process.name() in programs and Path(process.cwd()) == pid_file.parent.resolve():
+            return process
+    except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess):
+        return None
+    pid_file.unlink()
+    return None
+
+
+def last_words(log: Path) -> str:
+    """Return the last line of a log that says something."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
