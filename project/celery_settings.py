@@ -5,7 +5,7 @@ costs latency, never work; so everything here only has to be quick to fail and q
 from typing import Any
 
 from django.conf import settings
-from kombu import Queue
+from kombu.entity import Queue
 
 from project.beat import beat_schedule as scans
 

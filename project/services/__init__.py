@@ -95,8 +95,7 @@ def lock_file(path: Path) -> IO[str]:
         holder = file.read().strip()
         file.close()
         raise ServiceError(
-            f"Tideline already runs in {path.parent} (process {holder}). "
-            f"Stop it with Ctrl-C there, or: kill {holder}"
+            f"Tideline already runs in {path.parent} (process {holder}). Stop it with Ctrl-C there, or: kill {holder}"
         ) from error
     file.truncate(0)
     file.write(str(os.getpid()))

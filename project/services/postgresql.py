@@ -58,16 +58,12 @@ class PostgreSQL(Server):
         check_version(self.data)
 
     def command(self) -> list[str]:
-        return server_command(
-            self.data, socket_folder(self.state), {} if self.durable else QUICK, drop=run_as_nobody()
-        )
+        return server_command(self.data, socket_folder(self.state), {} if self.durable else QUICK, drop=run_as_nobody())
 
     def answers(self) -> bool:
         try:
             with psycopg.connect(self._url("postgres"), autocommit=True, connect_timeout=5) as connection:
-                if not connection.execute(
-                    "SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]
-                ).fetchone():
+                if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
                     connection.execute(f"CREATE DATABASE {DATABASE}")
         except psycopg.OperationalError:
             return False
@@ -84,9 +80,7 @@ class PostgreSQL(Server):
         with self.log.open("ab") as log:
             made = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
         if made.returncode:
-            raise ServiceError(
-                f"PostgreSQL's data folder cannot be made: {reason_in(self.log)} (log: {self.log})"
-            )
+            raise ServiceError(f"PostgreSQL's data folder cannot be made: {reason_in(self.log)} (log: {self.log})")
         unfinished.rename(self.data)
 
 
@@ -152,9 +146,7 @@ def socket_folder(state: Path) -> Path:
         # libpq reads a comma as the border between two hosts
         if len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_SOCKET_PATH and "," not in str(folder):
             return folder
-    raise ServiceError(
-        f"The path {tempfile.gettempdir()} is too long for a socket: set TMPDIR to a shorter one."
-    )
+    raise ServiceError(f"The path {tempfile.gettempdir()} is too long for a socket: set TMPDIR to a shorter one.")
 
 
 def private_folder(folder: Path) -> None:
@@ -166,9 +158,7 @@ def private_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise ServiceError(
-            f"{folder} is not this user's folder: start as the user who made it, or remove it."
-        )
+        raise ServiceError(f"{folder} is not this user's folder: start as the user who made it, or remove it.")
     folder.chmod(0o700)
 
 
@@ -179,9 +169,7 @@ def check_version(data: Path) -> None:
         ServiceError: it is of another.
     """
     found = (data / "PG_VERSION").read_text().strip()
-    asked = subprocess.run(
-        [binary("postgres"), "--version"], capture_output=True, text=True, check=True
-    ).stdout
+    asked = subprocess.run([binary("postgres"), "--version"], capture_output=True, text=True, check=True).stdout
     installed = asked.split()[-1].split(".")[0]
     if found != installed:
         raise ServiceError(
@@ -193,9 +181,5 @@ def check_version(data: Path) -> None:
 def reason_in(log: Path) -> str:
     """Return the line of initdb's output that says why it failed; the last ones say that it cleaned up."""
     lines = log.read_text(errors="replace").splitlines()
-    told = [
-        line.strip()
-        for line in lines
-        if any(word in line for word in ("FATAL", "PANIC", "error:", "No space"))
-    ]
+    told = [line.strip() for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:", "No space"))]
     return told[-1] if told else last_words(log)

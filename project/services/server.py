@@ -94,9 +94,7 @@ class Server(ABC):
                 raise ServiceError(f"{self.name} did not start: {last_words(self.log)} (log: {self.log})")
             if time.monotonic() > deadline:
                 self.stop()
-                raise ServiceError(
-                    f"{self.name} does not answer after {START_SECONDS} s; see its log: {self.log}"
-                )
+                raise ServiceError(f"{self.name} does not answer after {START_SECONDS} s; see its log: {self.log}")
             time.sleep(0.02)
 
     def died(self) -> bool:

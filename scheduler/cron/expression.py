@@ -112,13 +112,9 @@ def _without_macro(expression: str) -> str:
     if not text.startswith("@"):
         return text
     if text.lower() == "@reboot":
-        raise TriggerError(
-            "cron", "@reboot is not a time: a restart starts nothing here. Write a time, or @daily."
-        )
+        raise TriggerError("cron", "@reboot is not a time: a restart starts nothing here. Write a time, or @daily.")
     if text.lower() not in MACROS:
-        raise TriggerError(
-            "cron", f"The cron expression “{text}” is not known. There are {', '.join(MACROS)}."
-        )
+        raise TriggerError("cron", f"The cron expression “{text}” is not known. There are {', '.join(MACROS)}.")
     return MACROS[text.lower()]
 
 

@@ -24,9 +24,7 @@ _PARTS = (
     _Part("hour", 0, 23, "", Field.HOUR),
     _Part("day-of-month", 1, 31, ", L for the last day, LW for the last weekday", Field.DAY),
     _Part("month", 1, 12, ", JAN to DEC", Field.MONTH),
-    _Part(
-        "day-of-week", 0, 7, ", SUN to SAT, 5L for the last Friday, MON#2 for the second Monday", Field.DOW
-    ),
+    _Part("day-of-week", 0, 7, ", SUN to SAT, 5L for the last Friday, MON#2 for the second Monday", Field.DOW),
 )
 # What is written by habit from other schedulers, or by slip: pattern of the term, predicate of the sentence.
 _FAULTS = (
@@ -55,9 +53,7 @@ def _wrong_count(fields: list[str]) -> str:
     if not fields:
         return f"The cron expression is empty. Write five fields: {FORM}, as in “{EXAMPLE}”."
     if any(field.startswith(",") or field.endswith(",") for field in fields):
-        return (
-            f"The cron expression “{text}” has a space beside a comma. Write lists without one, as in 1,15."
-        )
+        return f"The cron expression “{text}” has a space beside a comma. Write lists without one, as in 1,15."
     if len(fields) == len(_PARTS) + 1:
         return (
             f"The cron expression “{text}” has six fields, but seconds are not supported. "

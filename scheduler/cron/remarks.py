@@ -63,9 +63,7 @@ def _left_out(clock: WallClock, place: ZoneInfo, instant: datetime) -> Iterator[
 def _moved(left_out: list[datetime], shown: datetime) -> str:
     times = " and ".join(f"{wall:%H:%M}" for wall in left_out)
     do_not = "do not" if len(left_out) > 1 else "does not"
-    return (
-        f"{times} {do_not} exist on {left_out[0]:%Y-%m-%d}: the clock goes forward; it runs at {shown:%H:%M}."
-    )
+    return f"{times} {do_not} exist on {left_out[0]:%Y-%m-%d}: the clock goes forward; it runs at {shown:%H:%M}."
 
 
 def _doubled(clock: WallClock, shown: datetime) -> str:

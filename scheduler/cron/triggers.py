@@ -133,9 +133,7 @@ def once(at: datetime | None) -> Once:
         TriggerError: it is missing or has no zone.
     """
     if at is None or at.tzinfo is None:
-        raise TriggerError(
-            "once", "The instant of a schedule that runs once is missing, or has no time zone."
-        )
+        raise TriggerError("once", "The instant of a schedule that runs once is missing, or has no time zone.")
     return Once(at)
 
 

@@ -1,0 +1,18 @@
+"""The scheduler app."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class SchedulerConfig(AppConfig):
+    """Finds the jobs of every installed app once all apps are loaded."""
+
+    name = "scheduler"
+    verbose_name = _("Scheduler")
+
+    def ready(self) -> None:
+        """Register the built-in jobs and those of the installed apps, and this app's system checks."""
+        from scheduler import checks  # noqa: F401
+        from scheduler.jobs.registry import discover
+
+        discover()

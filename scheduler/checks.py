@@ -1,0 +1,1 @@
+"""System checks of the scheduler's settings, each with an id and a remedy."""

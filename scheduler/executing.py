@@ -1,0 +1,155 @@
+"""One hint, one execution: begin the run, call its job, settle what came of it."""
+
+import logging
+import signal
+import threading
+import time
+import traceback as tracebacks
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from types import FrameType
+from typing import Any
+
+from scheduler import running
+from scheduler.identity import ThisWorker
+from scheduler.jobs.context import RunContext
+from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping, TimedOut
+from scheduler.jobs.registry import BadParams, Job, UnknownJob, get_job
+from scheduler.models import TaskRun
+from scheduler.running import Outcome
+from scheduler.states import AttemptOutcome, EventTrigger, RunState
+from scheduler.transitions import Claim
+
+logger = logging.getLogger(__name__)
+
+
+# A hint may stand for several short runs; when they turn out longer, the rest goes to other workers.
+HINT_SECONDS = 5.0
+
+
+def execute_hint(claims: Sequence[Claim], worker: ThisWorker, clock: Callable[[], datetime]) -> None:
+    """Execute the claimed runs one after another, as long as they are short and the worker is not stopping.
+
+    Args:
+        clock: tells the database's present instant.
+    """
+    began = time.monotonic()
+    for position, claim in enumerate(claims):
+        if worker.signals.stopping or time.monotonic() - began > HINT_SECONDS:
+            running.give_back(claims[position:])
+            return
+        execute(claim, worker, clock)
+
+
+def execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> None:
+    """Execute the claimed run if the claim still holds; its rows say how it went."""
+    run = running.begin(claim, worker.as_worker(), now=clock())
+    if run is None:
+        logger.debug("hint for run #%s is out of date", claim.run_id)
+        return
+    outcome = _attempt(run, worker, clock)
+    if outcome is None or not running.settle(run, outcome, now=clock()):
+        logger.warning("run #%s: this worker's lease is gone, its outcome does not count", run.pk)
+
+
+def _attempt(run: TaskRun, worker: ThisWorker, clock: Callable[[], datetime]) -> Outcome | None:
+    try:
+        job = get_job(run.job)
+        params = job.read_params(run.params)
+    except (UnknownJob, BadParams) as error:
+        return _failed(str(error))
+    running.limit_attempt(run, run.timeout_seconds or job.timeout_seconds, now=clock())
+    return _call(job, RunContext(run, params, worker.signals), clock)
+
+
+def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outcome | None:
+    """Call the job and translate what comes out of it; None where the lease was lost."""
+    try:
+        with _timeout(context, clock):
+            result = job.function(context)
+        return Outcome(RunState.DONE, AttemptOutcome.DONE, output=context.output.text, result=result)
+    except LeaseLost:
+        return None
+    except Deferred as deferral:
+        return _deferred(deferral, context, clock())
+    except Stopping:
+        return _handed_back(context, clock())
+    except Cancelled:
+        return Outcome(RunState.CANCELLED, AttemptOutcome.CANCELLED, output=context.output.text)
+    except TimedOut as timeout:
+        return _failed(str(timeout), context, AttemptOutcome.TIMED_OUT, EventTrigger.TIMEOUT)
+    except SystemExit as end:
+        return _failed(f"The job ended the process: exit status {end.code}.", context)
+    except Exception as error:
+        return _failed(_one_line(error), context, traceback=tracebacks.format_exc())
+
+
+def _deferred(deferral: Deferred, context: RunContext, now: datetime) -> Outcome:
+    due_at = deferral.until or now + timedelta(seconds=deferral.seconds or 0)
+    return Outcome(
+        RunState.DEFERRED,
+        AttemptOutcome.DEFERRED,
+        reason=deferral.reason,
+        output=context.output.text,
+        due_at=due_at,
+    )
+
+
+def _handed_back(context: RunContext, now: datetime) -> Outcome:
+    return Outcome(
+        RunState.PENDING,
+        AttemptOutcome.HANDED_BACK,
+        EventTrigger.STOP,
+        reason="The worker was stopping; the run goes on elsewhere.",
+        output=context.output.text,
+        due_at=now,
+    )
+
+
+def _failed(
+    error: str,
+    context: RunContext | None = None,
+    outcome: AttemptOutcome = AttemptOutcome.FAILED,
+    trigger: EventTrigger = EventTrigger.JOB,
+    traceback: str = "",
+) -> Outcome:
+    return Outcome(
+        RunState.FAILED,
+        outcome,
+        trigger,
+        reason=error,
+        error=error,
+        traceback=traceback.replace("\x00", ""),
+        output=context.output.text if context else "",
+    )
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).replace("\x00", "").split())
+    name = type(error).__name__
+    return f"{name}: {text}"[:1000] if text else name
+
+
+@contextmanager
+def _timeout(context: RunContext, clock: Callable[[], datetime]) -> Iterator[None]:
+    """Raise TimedOut in the job when its deadline passes.
+
+    By a timer signal, which reaches Python code only: a job that hangs in a C call or swallows the exception is
+    ended by the worker process (keeping.py). Outside a main thread there is no signal, and only that one counts.
+    """
+    if context.deadline is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seconds = max(0.001, (context.deadline - clock()).total_seconds())
+
+    def ring(signum: int, frame: FrameType | None) -> None:
+        raise TimedOut(f"The attempt took longer than its timeout of {round(seconds)} s.")
+
+    before: Any = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

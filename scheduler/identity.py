@@ -1,0 +1,114 @@
+"""Who works here: the name under which this worker process holds leases, and what it tells its children.
+
+A name is host, process, start and boot, so that a restarted process under the same host name, or a recycled process
+number, is somebody else.
+"""
+
+import hashlib
+import mmap
+import os
+import socket
+import struct
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from scheduler.transitions import Worker
+
+
+class SharedSignals:
+    """What the worker process tells the children that it forked, through shared memory and without a round trip:
+    that it is stopping, and until when (CLOCK_MONOTONIC, seconds) its leases are sure to hold.
+    """
+
+    _LAYOUT = struct.Struct("=?xxxxxxxd")
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, self._LAYOUT.size)
+        self._write(stopping=False, leases_hold_until=float("inf"))
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the worker was asked to stop."""
+        return bool(self._read()[0])
+
+    @property
+    def leases_hold(self) -> bool:
+        """Whether the worker could extend its leases lately enough for them still to hold."""
+        return time.monotonic() < float(self._read()[1])
+
+    def stop(self) -> None:
+        """Tell the jobs that the worker is stopping."""
+        self._write(stopping=True, leases_hold_until=self._read()[1])
+
+    def leases_hold_until(self, monotonic: float) -> None:
+        """Say until when the leases hold, as CLOCK_MONOTONIC shows it."""
+        self._write(stopping=self.stopping, leases_hold_until=monotonic)
+
+    def _read(self) -> tuple[bool, float]:
+        stopping, until = self._LAYOUT.unpack(self._memory[:])
+        return stopping, until
+
+    def _write(self, *, stopping: bool, leases_hold_until: float) -> None:
+        self._memory[:] = self._LAYOUT.pack(stopping, leases_hold_until)
+
+
+@dataclass(frozen=True, slots=True)
+class ThisWorker:
+    """The worker process and its shared signals; children inherit it by fork."""
+
+    name: str
+    signals: SharedSignals
+
+    def as_worker(self) -> Worker:
+        """Return who holds a lease that is taken in the calling process."""
+        return Worker(self.name, os.getpid())
+
+
+_this_worker: ThisWorker | None = None
+
+
+def become_worker() -> ThisWorker:
+    """Give the calling process its name; call it before the children are forked."""
+    global _this_worker  # noqa: PLW0603 - one identity a process, inherited by fork
+    _this_worker = ThisWorker(worker_name(), SharedSignals())
+    return _this_worker
+
+
+def this_worker() -> ThisWorker:
+    """Return the identity of the worker process to which the caller belongs."""
+    return _this_worker or become_worker()
+
+
+def worker_name() -> str:
+    """Return the calling process's name: host:pid:start:boot."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}:{_boot()}"
+
+
+def is_gone(name: str) -> bool:
+    """Whether the named worker is known to be dead: it lived on this machine, under this boot, and is no more.
+
+    A worker of another machine is never known to be dead; its lease decides.
+    """
+    host, pid, started, boot = name.rsplit(":", 3)
+    if (host, boot) != (socket.gethostname(), _boot()):
+        return False
+    try:
+        return _started(int(pid)) != started
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _started(pid: int) -> str:
+    return str(round(psutil.Process(pid).create_time() * 100))
+
+
+def _boot() -> str:
+    """Return what tells this boot, and this container's view of the processes, from others."""
+    marks = []
+    for mark in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
+        path = Path(mark)
+        marks.append(os.readlink(path) if path.is_symlink() else path.read_text() if path.exists() else "")
+    return hashlib.sha256("".join(marks).encode()).hexdigest()[:8]

@@ -1,0 +1,6 @@
+"""Jobs: named pieces of code that can be run. `@job` makes one; each built-in has a file of its own here."""
+
+from scheduler.jobs.context import RunContext
+from scheduler.jobs.registry import job
+
+__all__ = ["RunContext", "job"]

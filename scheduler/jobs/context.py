@@ -1,0 +1,189 @@
+"""What a job is given: its data day and parameters, its checkpoint, and the ways to say how it goes."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from datetime import date, datetime
+from typing import Any, NoReturn, TypeVar
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import connection
+
+from scheduler.identity import SharedSignals
+from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping
+from scheduler.jobs.output import Output
+from scheduler.models import TaskRun
+from scheduler.states import RunState
+
+Item = TypeVar("Item")
+
+# How often `cancelled` asks the database, at the most.
+CANCEL_CHECK_SECONDS = 1.0
+
+
+class RunContext:
+    """One attempt of a run, as its job sees it.
+
+    Attributes:
+        stat_date: the data day; it never changes, whenever the run goes on.
+        planned_at: the instant that the run was planned for.
+        params: the parameters, as the job's model.
+        attempt: the number of this execution, from 1.
+        progress: what was checkpointed, by this attempt or earlier ones.
+        deadline: when this attempt times out, or None.
+    """
+
+    def __init__(self, run: TaskRun, params: Any, signals: SharedSignals) -> None:
+        self.run_id = run.pk
+        self.name = run.name
+        self.stat_date: date = run.stat_date
+        self.planned_at: datetime = run.planned_at
+        self.params = params
+        self.attempt = run.attempt_count
+        self.progress: dict[str, Any] = dict(run.progress)
+        self.deadline: datetime | None = run.deadline_at
+        self.output = Output(run.pk, run.attempt_count)
+        self._token = run.lease_token
+        self._signals = signals
+        self._cancel_checked = float("-inf")
+        self._cancel_asked = False
+
+    # --- how far it got ----------------------------------------------------------------------------------------
+
+    def checkpoint(self, *, done: int | None = None, total: int | None = None, **values: Any) -> None:
+        """Save how far the work got: `values` are merged into `progress`, `done` of `total` draw the bar.
+
+        Raises:
+            LeaseLost: the lease is gone; nothing was saved.
+            Cancelled: a person cancelled the run; nothing was saved.
+            Stopping: the worker is shutting down; it was saved, and the run goes on elsewhere.
+            TypeError: a value cannot be written as JSON.
+        """
+        progress = {**self.progress, **values}
+        if not self._save(progress, done, total):
+            self._explain_refusal()
+        self.progress = progress
+        self.output.flush()
+        if self._signals.stopping:
+            raise Stopping
+
+    def resume(self, iterable: Iterable[Item], key: str, of: Callable[[Item], Any] | None = None) -> Iterator[Item]:
+        """Yield the items that come after the one which `progress[key]` names.
+
+        The order must be the same in every attempt. If the named item is not there any more, the items are compared
+        with it where their values have an order, and otherwise all are yielded: rather twice than never.
+
+        Args:
+            key: the name under which the item is checkpointed.
+            of: gives an item's value for the checkpoint; by default its `pk`, its `id` or the item itself.
+        """
+        if key not in self.progress:
+            yield from iterable
+            return
+        reached, value_of = self.progress[key], of or _identity
+        skipped: list[Item] = []
+        items = iter(iterable)
+        for item in items:
+            skipped.append(item)
+            if _as_stored(value_of(item)) == reached:
+                yield from items
+                return
+        self.log(f"The checkpointed {key} {reached!r} is not among the items any more.")
+        yield from _after(skipped, reached, value_of)
+
+    def track(self, iterable: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+        """Yield the items and show how many are done, at most once a second; it saves no resume point."""
+        if total is None and isinstance(iterable, Sized):
+            total = len(iterable)
+        shown = float("-inf")
+        count = 0
+        for count, item in enumerate(iterable):
+            if time.monotonic() - shown >= 1:
+                shown = time.monotonic()
+                self.checkpoint(done=count, total=total)
+            yield item
+        self.checkpoint(done=total if total is not None else count + 1, total=total)
+
+    def _save(self, progress: dict[str, Any], done: int | None, total: int | None) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE scheduler_taskrun SET progress = %s, progress_done = COALESCE(%s, progress_done),"
+                " progress_total = COALESCE(%s, progress_total), checkpoint_at = clock_timestamp(),"
+                " interruption_count = 0"
+                " WHERE id = %s AND lease_token = %s AND state = %s AND cancel_requested_at IS NULL"
+                " AND lease_expires_at > clock_timestamp()",
+                [
+                    json.dumps(progress, cls=DjangoJSONEncoder),
+                    done,
+                    total,
+                    self.run_id,
+                    self._token,
+                    RunState.RUNNING,
+                ],
+            )
+            return bool(cursor.rowcount)
+
+    def _explain_refusal(self) -> NoReturn:
+        asked = TaskRun.objects.filter(pk=self.run_id, cancel_requested_at__isnull=False).exists()
+        raise Cancelled if asked else LeaseLost
+
+    # --- what the world wants of it ------------------------------------------------------------------------------
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a person asked to cancel the run, or its lease is gone; asks the database once a second."""
+        if time.monotonic() - self._cancel_checked >= CANCEL_CHECK_SECONDS:
+            self._cancel_checked = time.monotonic()
+            mine = TaskRun.objects.filter(pk=self.run_id, lease_token=self._token, state=RunState.RUNNING)
+            self._cancel_asked = not mine.filter(cancel_requested_at__isnull=True).exists()
+        return self._cancel_asked or not self._signals.leases_hold
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the worker is shutting down: checkpoint soon, or end."""
+        return self._signals.stopping
+
+    def raise_if_interrupted(self) -> None:
+        """Give way now if somebody wants that; for jobs that wait without anything to checkpoint.
+
+        Raises:
+            Cancelled, LeaseLost, Stopping: as `checkpoint` does.
+        """
+        if self.cancelled:
+            self._explain_refusal()
+        if self.stopping:
+            raise Stopping
+
+    # --- what it says ----------------------------------------------------------------------------------------------
+
+    def log(self, text: str) -> None:
+        """Add a line to the attempt's output, of which the last 64 KiB are kept."""
+        self.output.write(f"{text}\n")
+
+    def defer(self, *, until: datetime | None = None, seconds: float | None = None, reason: str) -> NoReturn:
+        """Put the run off with its progress; the worker is free meanwhile.
+
+        Args:
+            until: the instant (aware) to go on, or
+            seconds: the seconds from now.
+            reason: said on the run page.
+        """
+        if (until is None) == (seconds is None):
+            raise ValueError("defer() takes either until or seconds.")
+        raise Deferred(reason, until=until, seconds=seconds)
+
+
+def _identity(item: Any) -> Any:
+    return getattr(item, "pk", getattr(item, "id", item))
+
+
+def _as_stored(value: Any) -> Any:
+    """Return the value as it comes back from the checkpoint's JSON."""
+    return json.loads(json.dumps(value, cls=DjangoJSONEncoder))
+
+
+def _after(items: list[Item], reached: Any, value_of: Callable[[Item], Any]) -> Iterator[Item]:
+    try:
+        yield from [item for item in items if _as_stored(value_of(item)) > reached]
+    except TypeError:
+        yield from items

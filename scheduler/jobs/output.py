@@ -1,0 +1,45 @@
+"""What an attempt printed: the last 64 KiB, written to its row now and then while it runs."""
+
+import time
+
+from scheduler.models import Attempt
+
+KEPT_BYTES = 64 * 1024
+FLUSH_SECONDS = 1.0
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+class Output:
+    """Collects text and keeps its end."""
+
+    def __init__(self, run_id: int, attempt: int) -> None:
+        self._run_id, self._attempt = run_id, attempt
+        self._kept = b""
+        self._cut = False
+        self._written = True
+        self._flushed_at = time.monotonic()
+
+    @property
+    def text(self) -> str:
+        """What is kept; a first line says if the beginning is missing."""
+        # PostgreSQL's text holds no NUL; a cut may have split a character.
+        text = self._kept.decode(errors="replace").replace("\x00", REPLACEMENT)
+        return f"[the beginning was dropped]\n{text.lstrip(REPLACEMENT)}" if self._cut else text
+
+    def write(self, text: str | bytes) -> None:
+        """Add text; it is in the row within about a second of the next write, and at the attempt's end."""
+        self._kept += text.encode(errors="replace") if isinstance(text, str) else text
+        if len(self._kept) > KEPT_BYTES:
+            self._kept, self._cut = self._kept[-KEPT_BYTES:], True
+        self._written = False
+        if time.monotonic() - self._flushed_at >= FLUSH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is new to the attempt's row, unless the attempt has ended."""
+        if self._written:
+            return
+        Attempt.objects.filter(run=self._run_id, number=self._attempt, finished_at__isnull=True).update(
+            output=self.text
+        )
+        self._written, self._flushed_at = True, time.monotonic()

@@ -1,0 +1,145 @@
+"""Due runs are leased and a hint goes out for each. The lease is short: a hint that never arrives is replaced when
+it ends. One of the doors to Celery.
+
+The broker holds few hints (TIDELINE_QUEUE_LIMIT); the backlog stays in the rows, where priority still counts.
+"""
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from celery import current_app
+from django.conf import settings
+from django.db import connection
+from kombu.exceptions import KombuError
+from kombu.messaging import Producer
+from redis.exceptions import RedisError
+
+from scheduler import running
+from scheduler.jobs.registry import short_jobs
+from scheduler.transitions import Claim
+
+logger = logging.getLogger(__name__)
+
+RUN_TASK = "scheduler.run"
+QUEUE = "runs"
+# A hint that has left the queue and whose run has not begun after this long is lost.
+LAUNCH_LEASE = timedelta(seconds=15)
+# Runs of a short job share a hint: the broker costs more than they do.
+SHORT_RUNS_A_HINT = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What one scan did: how many runs were leased and hinted, or why none could be."""
+
+    runs: int = 0
+    hints: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leased:
+    claim: Claim
+    job: str
+
+
+def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
+    """Lease up to `limit` due runs, the most urgent first, and send a hint for each.
+
+    A run waits while an older run of its exclusive key has not ended. If the broker cannot be reached the rows
+    stay due, nothing is lost, and the result says so.
+    """
+    try:
+        with current_app.producer_pool.acquire(block=True, timeout=5) as producer:
+            room = min(_room(producer), limit if limit is not None else settings.TIDELINE_QUEUE_LIMIT)
+            if room <= 0:
+                return Launched()
+            leased = _lease_due(now, _lost_before(producer, now), room)
+            return _send(producer, leased, now)
+    except (KombuError, RedisError, OSError) as error:
+        return _unreachable(error)
+
+
+# --- rows ------------------------------------------------------------------------------------------------------
+
+
+def _lease_due(now: datetime, lost_before: datetime, limit: int) -> list[_Leased]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH due AS ("
+            " SELECT run.id, run.priority, run.due_at FROM scheduler_taskrun AS run"
+            " WHERE run.due_at <= %s AND (run.lease_expires_at IS NULL OR run.lease_expires_at < %s)"
+            " AND (run.exclusive_key IS NULL OR NOT EXISTS ("
+            "  SELECT FROM scheduler_taskrun AS older WHERE older.exclusive_key = run.exclusive_key"
+            "  AND older.finished_at IS NULL AND older.id < run.id))"
+            " ORDER BY run.priority DESC, run.due_at, run.id LIMIT %s FOR UPDATE OF run SKIP LOCKED"
+            "), leased AS ("
+            " UPDATE scheduler_taskrun AS run"
+            " SET lease_token = run.lease_token + 1, lease_owner = '', lease_expires_at = %s"
+            " FROM due WHERE run.id = due.id RETURNING run.id, run.lease_token, run.job, due.priority, due.due_at)"
+            " SELECT id, lease_token, job FROM leased ORDER BY priority DESC, due_at, id",
+            [now, lost_before, limit, now + LAUNCH_LEASE],
+        )
+        return [_Leased(Claim(run_id, token), job) for run_id, token, job in cursor.fetchall()]
+
+
+# --- hints -----------------------------------------------------------------------------------------------------
+
+
+def _send(producer: Producer, leased: Sequence[_Leased], now: datetime) -> Launched:
+    hints = list(_hints(leased))
+    task = current_app.tasks[RUN_TASK]
+    try:
+        with producer.batch():
+            for hint in hints:
+                task.apply_async(
+                    args=[[[claim.run_id, claim.token] for claim in hint]],
+                    producer=producer,
+                    headers={"launched_at": now.isoformat()},
+                )
+    except (KombuError, RedisError, OSError) as error:
+        running.give_back([item.claim for item in leased])
+        return _unreachable(error)
+    return Launched(runs=len(leased), hints=len(hints))
+
+
+def _hints(leased: Sequence[_Leased]) -> Iterator[list[Claim]]:
+    """Group the runs into hints: one each, but several short runs together, in the order of their urgency."""
+    short = short_jobs()
+    together: list[Claim] = []
+    for item in leased:
+        if item.job not in short:
+            yield [item.claim]
+            continue
+        together.append(item.claim)
+        if len(together) == SHORT_RUNS_A_HINT:
+            yield together
+            together = []
+    if together:
+        yield together
+
+
+def _room(producer: Producer) -> int:
+    waiting: int = producer.channel.client.llen(QUEUE)
+    return settings.TIDELINE_QUEUE_LIMIT - waiting
+
+
+def _lost_before(producer: Producer, now: datetime) -> datetime:
+    """Return the instant before which an ended launch lease means a lost hint.
+
+    The queue is first in, first out: a hint older than the oldest one waiting has left it. Younger ones only wait
+    behind long jobs, and are not sent again.
+    """
+    oldest = producer.channel.client.lindex(QUEUE, -1)
+    if oldest is None:
+        return now
+    launched_at = json.loads(oldest)["headers"].get("launched_at")
+    return min(now, datetime.fromisoformat(launched_at) + LAUNCH_LEASE) if launched_at else now
+
+
+def _unreachable(error: Exception) -> Launched:
+    logger.warning("broker unreachable, due runs stay due: %s", type(error).__name__)
+    return Launched(error=f"Broker unreachable ({type(error).__name__}): due runs stay due until it is back.")

@@ -1,0 +1,175 @@
+"""What a person does with schedules and runs: run now, run again, retry, cancel, let go on. Rows are written and the
+next scan acts; nothing here talks to the broker.
+"""
+
+from dataclasses import replace
+from datetime import date, datetime
+
+from django.db import transaction
+
+from scheduler import cron, transitions
+from scheduler.firing import insert_fires
+from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.opening import Opening, for_schedule, open_runs
+from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
+from scheduler.transitions import Claim
+
+
+class NotPossible(Exception):
+    """The row left the state in which this can be done; the message says where it is now."""
+
+
+def run_now(
+    schedule: Schedule, *, now: datetime, actor: str, stat_date: date | None = None, reason: str = ""
+) -> TaskRun:
+    """Open a run of the schedule for now, beside its plan: the next run stays where it is.
+
+    Args:
+        stat_date: the data day; by default the one that the schedule gives to this instant.
+    """
+    with transaction.atomic():
+        fire = Fire(
+            schedule=schedule,
+            fire_at=now,
+            kind=FireKind.MANUAL,
+            outcome=FireOutcome.STARTED,
+            reason=reason,
+            actor=actor,
+            recorded_at=now,
+        )
+        insert_fires([fire])
+        opening = for_schedule(schedule, now, now=now, fire=fire, reason=reason)
+        if stat_date is not None:
+            opening = replace(opening, stat_date=stat_date)
+        (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor=actor)
+    return run
+
+
+def run_job(
+    job: str,
+    params: dict[str, object],
+    *,
+    now: datetime,
+    actor: str,
+    zone: str = "UTC",
+    stat_date: date | None = None,
+) -> TaskRun:
+    """Open a run of a job without a schedule, side by side with whatever runs."""
+    opening = Opening(
+        name=job,
+        job=job,
+        params=params,
+        stat_date=stat_date or cron.stat_date(now, zone),
+        planned_at=now,
+        due_at=now,
+    )
+    (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor=actor)
+    return run
+
+
+def run_again(run: TaskRun, *, now: datetime, actor: str, from_progress: bool, reason: str = "") -> TaskRun:
+    """Open a new run for the data day of a run that has ended, which itself never changes.
+
+    Args:
+        from_progress: with a copy of its checkpoint, else from nothing.
+
+    Raises:
+        NotPossible: the run has not ended.
+    """
+    if run.finished_at is None:
+        raise NotPossible(f"Run #{run.pk} has not ended ({run.get_state_display()}); cancel it or let it end first.")
+    opening = Opening(
+        name=run.name,
+        job=run.job,
+        params=run.params,
+        stat_date=run.stat_date,
+        planned_at=run.planned_at,
+        due_at=now,
+        reason=reason,
+        progress=run.progress if from_progress else {},
+        schedule=run.schedule,
+        rerun_of=run,
+        priority=run.priority,
+        timeout_seconds=run.timeout_seconds,
+        retry_delays=run.retry_delays,
+        on_interrupt=run.on_interrupt,
+        exclusive_key=run.exclusive_key,
+    )
+    (again,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor=actor)
+    return again
+
+
+def retry_now(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> None:
+    """Make a failed or deferred run that waits for its time due at once.
+
+    Raises:
+        NotPossible: it does not wait for its time any more.
+    """
+    waiting = [RunState.FAILED, RunState.DEFERRED]
+    _make_due_by_hand(run, waiting, now=now, actor=actor, reason=reason)
+
+
+def let_go_on(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> None:
+    """Make a suspended run due, with its progress.
+
+    Raises:
+        NotPossible: it is not suspended any more.
+    """
+    suspended = [RunState.SUSPENDED]
+    _make_due_by_hand(run, suspended, now=now, actor=actor, reason=reason)
+
+
+def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool:
+    """Cancel a run that has not ended. True: it is cancelled. False: it is running and will see it.
+
+    Raises:
+        NotPossible: it has ended.
+    """
+    with transaction.atomic():
+        current = TaskRun.objects.select_for_update().get(pk=run.pk)
+        if current.finished_at is not None:
+            raise NotPossible(f"Run #{run.pk} has ended already ({current.get_state_display()}).")
+        if current.state == RunState.RUNNING:
+            _ask_to_cancel(current, now, actor, reason)
+            return False
+        transitions.move(
+            [Claim(run.pk)],
+            RunState.CANCELLED,
+            now=now,
+            trigger=EventTrigger.MANUAL,
+            actor=actor,
+            reason=reason or f"Cancelled by {actor}.",
+        )
+        return True
+
+
+def _ask_to_cancel(run: TaskRun, now: datetime, actor: str, reason: str) -> None:
+    TaskRun.objects.filter(pk=run.pk, cancel_requested_at__isnull=True).update(
+        cancel_requested_at=now,
+        cancel_requested_by=actor,
+        reason=f"{actor} asked to cancel it: {reason or 'no reason given'}. It ends at its next checkpoint.",
+    )
+
+
+def _make_due_by_hand(
+    run: TaskRun,
+    sources: list[RunState],
+    *,
+    now: datetime,
+    actor: str,
+    reason: str,
+) -> None:
+    moved = transitions.move(
+        [Claim(run.pk)],
+        RunState.PENDING,
+        now=now,
+        trigger=EventTrigger.MANUAL,
+        actor=actor,
+        reason=reason,
+        sources=sources,
+        columns={"due_at": now},
+    )
+    if not moved:
+        state = TaskRun.objects.get(pk=run.pk).get_state_display()
+        wanted = " or ".join(str(source.label) for source in sources)
+        raise NotPossible(f"Run #{run.pk} is {state} now, not {wanted}.")

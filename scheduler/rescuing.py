@@ -1,0 +1,83 @@
+"""Runs whose worker is gone: due again at once, under their data day and with their progress, or suspended."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from django.db import transaction
+
+from scheduler import transitions
+from scheduler.models import Schedule, TaskRun
+from scheduler.states import AttemptOutcome, EventTrigger, RunState
+from scheduler.transitions import AttemptEnd, Claim
+
+# A run whose workers were lost this many times in a row, with no checkpoint in between, is what kills them.
+POISON_AFTER = 5
+BATCH = 500
+
+SENTENCES = {
+    RunState.PENDING: "The worker was lost; the run goes on where it was.",
+    RunState.SUSPENDED: "The worker was lost; the schedule says that a person decides how it goes on.",
+    RunState.FAILED: f"The worker was lost {POISON_AFTER} times in a row without a checkpoint: given up.",
+    RunState.CANCELLED: "The worker was lost; a cancel had been asked for.",
+}
+
+
+def rescue_lost(*, now: datetime) -> int:
+    """Free the runs whose lease has ended; return how many were freed.
+
+    Rows that are locked are in somebody's hands and left to the next scan.
+    """
+    total = 0
+    while True:
+        with transaction.atomic():
+            lost = TaskRun.objects.filter(state=RunState.RUNNING, lease_expires_at__lt=now).order_by("id")
+            freed = free(list(lost.select_for_update(skip_locked=True)[:BATCH]), now=now)
+        total += freed
+        if freed < BATCH:
+            return total
+
+
+def free(runs: Sequence[TaskRun], *, now: datetime, detail: str = "") -> int:
+    """Free runs that are RUNNING under a worker which is known to be gone; return how many it were.
+
+    Each is guarded by the token that was read: who settled or took over meanwhile keeps it.
+    """
+    ordered = sorted(runs, key=lambda run: verdict(run).value)
+    return sum(
+        _move(list(same), RunState(state), now, detail)
+        for state, same in groupby(ordered, key=lambda run: verdict(run).value)
+    )
+
+
+def verdict(run: TaskRun) -> RunState:
+    """Decide where an interrupted run goes."""
+    if run.cancel_requested_at is not None:
+        return RunState.CANCELLED
+    if run.interruption_count + 1 >= POISON_AFTER:
+        return RunState.FAILED
+    if run.on_interrupt == Schedule.OnInterrupt.SUSPEND:
+        return RunState.SUSPENDED
+    return RunState.PENDING
+
+
+def _move(runs: Iterable[TaskRun], to: RunState, now: datetime, detail: str) -> int:
+    columns: dict[RunState, dict[str, Any]] = {
+        RunState.PENDING: {"due_at": now},
+        RunState.FAILED: {"finished_at": now},
+    }
+    reason = f"{SENTENCES[to]} {detail}".rstrip()
+    return len(
+        transitions.move(
+            [Claim(run.pk, run.lease_token) for run in runs],
+            to,
+            now=now,
+            trigger=EventTrigger.RESCUE,
+            reason=reason,
+            sources=[RunState.RUNNING],
+            attempt_end=AttemptEnd(AttemptOutcome.LOST, error=reason),
+            counting=["interruption_count"],
+            columns=columns.get(to),
+        )
+    )

@@ -1,0 +1,159 @@
+"""The worker's side of a run's rows: begin it, settle it, hand it back."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+
+from scheduler import transitions
+from scheduler.models import TaskRun
+from scheduler.states import AttemptOutcome, EventTrigger, RunState
+from scheduler.transitions import AttemptEnd, Claim, Worker
+
+# How much a retry may come later than its delay says, so that failures of one moment do not come back as one.
+RETRY_JITTER = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended, as the job's execution saw it.
+
+    Attributes:
+        state: where the run goes.
+        due_at: when it is due again, for the states that wait.
+    """
+
+    state: RunState
+    attempt: AttemptOutcome
+    trigger: EventTrigger = EventTrigger.JOB
+    reason: str = ""
+    error: str = ""
+    traceback: str = ""
+    output: str | None = ""  # None keeps what was written while it ran
+    result: Any = None
+    due_at: datetime | None = None
+
+
+def lease_seconds() -> timedelta:
+    """Return how long a lease lasts without a heartbeat."""
+    return timedelta(seconds=settings.TIDELINE_LEASE_SECONDS)
+
+
+def begin(claim: Claim, worker: Worker, *, now: datetime) -> TaskRun | None:
+    """Take the launched run for this worker, under a new attempt; None if the hint is out of date.
+
+    The unique key of running runs is the last guard: where an older run of the key still runs, the launch is given
+    back and the run waits for it.
+    """
+    try:
+        with transaction.atomic():
+            won = transitions.begin(claim, worker, now=now, lease_until=now + lease_seconds())
+    except IntegrityError:
+        give_back([claim])
+        return None
+    if not won:
+        return None
+    return TaskRun.objects.get(pk=claim.run_id)
+
+
+def limit_attempt(run: TaskRun, seconds: int | None, *, now: datetime) -> None:
+    """Set when the begun attempt times out, if it does."""
+    if seconds is not None:
+        run.deadline_at = now + timedelta(seconds=seconds)
+        TaskRun.objects.filter(pk=run.pk, lease_token=run.lease_token, state=RunState.RUNNING).update(
+            deadline_at=run.deadline_at
+        )
+
+
+def settle(run: TaskRun, outcome: Outcome, *, now: datetime) -> bool:
+    """Write how the attempt ended, and tell whether that still counted.
+
+    A failure is due again after the next of the run's retry delays, or final. Progress is never cleared. A run
+    whose cancel was asked for is cancelled now, unless it is done.
+    """
+    claim = Claim(run.pk, run.lease_token)
+    end = AttemptEnd(outcome.attempt, outcome.error, outcome.traceback, outcome.output)
+    if outcome.state == RunState.FAILED:
+        return _settle_failure(run, claim, outcome, end, now)
+    columns: dict[str, Any] = {"due_at": outcome.due_at}
+    if outcome.state == RunState.DONE:
+        columns = {"result": outcome.result}
+    return _settle(claim, outcome, end, now, columns)
+
+
+def _settle_failure(run: TaskRun, claim: Claim, outcome: Outcome, end: AttemptEnd, now: datetime) -> bool:
+    retry_at = next_retry_at(run, now)
+    columns = {"due_at": retry_at} if retry_at else {"finished_at": now}
+    return _settle(claim, outcome, end, now, columns, counting=["failure_count"])
+
+
+def _settle(
+    claim: Claim,
+    outcome: Outcome,
+    end: AttemptEnd,
+    now: datetime,
+    columns: dict[str, Any],
+    counting: Sequence[str] = (),
+) -> bool:
+    if transitions.move(
+        [claim],
+        outcome.state,
+        now=now,
+        trigger=outcome.trigger,
+        reason=outcome.reason,
+        sources=[RunState.RUNNING],
+        attempt_end=end,
+        counting=counting,
+        unless_cancel_asked=outcome.state != RunState.DONE,
+        columns=columns,
+    ):
+        return True
+    return cancel_asked_for(claim, end, now=now)
+
+
+def cancel_asked_for(claim: Claim, end: AttemptEnd, *, now: datetime) -> bool:
+    """Cancel the running run if a person asked for that; tell whether it was so."""
+    asked_by = TaskRun.objects.filter(
+        pk=claim.run_id, lease_token=claim.token or 0, cancel_requested_at__isnull=False
+    ).values_list("cancel_requested_by", flat=True)
+    for actor in asked_by:
+        return bool(
+            transitions.move(
+                [claim],
+                RunState.CANCELLED,
+                now=now,
+                trigger=EventTrigger.MANUAL,
+                actor=actor,
+                reason="Cancelled while it was running.",
+                sources=[RunState.RUNNING],
+                attempt_end=AttemptEnd(AttemptOutcome.CANCELLED, end.error, end.traceback, end.output),
+            )
+        )
+    return False
+
+
+def next_retry_at(run: TaskRun, now: datetime) -> datetime | None:
+    """Return when the run is tried again after the failure it just had; None where its delays are used up.
+
+    Never earlier than the delay says, and up to a tenth later: the same run and failure always give the same.
+    """
+    if run.failure_count >= len(run.retry_delays):
+        return None
+    delay = run.retry_delays[run.failure_count]
+    spread = zlib.crc32(f"{run.pk}:{run.failure_count}".encode()) / 2**32
+    return now + timedelta(seconds=delay * (1 + RETRY_JITTER * spread))
+
+
+def give_back(claims: Sequence[Claim]) -> None:
+    """End the launch leases of runs that were not begun: they are due again at once, for another worker."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE scheduler_taskrun AS run SET lease_expires_at = NULL"
+            " FROM unnest(%s::bigint[], %s::bigint[]) AS claim (id, token)"
+            " WHERE run.id = claim.id AND run.lease_token = claim.token AND run.due_at IS NOT NULL",
+            [[claim.run_id for claim in claims], [claim.token for claim in claims]],
+        )

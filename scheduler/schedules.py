@@ -1,0 +1,214 @@
+"""Schedules come, change, pause and go on. Every way to write one leads through here: form, import, API, try-out."""
+
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import F
+
+from scheduler import cron, wording
+from scheduler.cron import Cron, Interval, Once, Trigger, TriggerError
+from scheduler.firing import insert_fires
+from scheduler.jobs.registry import BadParams, UnknownJob, get_job
+from scheduler.models import Fire, Schedule
+from scheduler.states import FireKind, FireOutcome
+
+# What the fires follow from. A change of these recomputes the next run.
+TRIGGER_FIELDS = ("trigger", "cron", "timezone", "interval_seconds", "anchor_at", "once_at")
+# What a person may change.
+EDITABLE_FIELDS = (
+    "name",
+    "description",
+    "job",
+    "params",
+    *TRIGGER_FIELDS,
+    "misfire_grace_seconds",
+    "overlap",
+    "stat_date_offset",
+    "on_interrupt",
+    "retry_delays",
+    "timeout_seconds",
+    "priority",
+)
+
+
+class StaleVersion(Exception):
+    """Somebody else saved the schedule meanwhile; `current` is what it is now."""
+
+    def __init__(self, current: Schedule) -> None:
+        super().__init__(f"“{current.name}” was changed by somebody else meanwhile. Look at it and save again.")
+        self.current = current
+
+
+def create(
+    *,
+    name: str,
+    job: str,
+    trigger: Trigger,
+    now: datetime,
+    params: dict[str, Any] | None = None,
+    timezone: str | None = None,
+    origin: str | None = None,
+    **options: Any,
+) -> Schedule:
+    """Create a schedule whose first fire is the next instant after now.
+
+    Args:
+        timezone: the zone of its data days; by default the cron trigger's zone, or UTC.
+        origin: where it was imported from, unique.
+        options: further fields of the model.
+
+    Raises:
+        ValidationError: a field is wrong; each message says which and what would be right.
+    """
+    zone = timezone or (trigger.zone if isinstance(trigger, Cron) else "UTC")
+    schedule = Schedule(name=name, job=job, params=params or {}, timezone=zone, origin=origin, **options)
+    _set_trigger(schedule, trigger)
+    save_new(schedule, now=now)
+    return schedule
+
+
+def save_new(schedule: Schedule, *, now: datetime) -> None:
+    """Insert a filled-in schedule.
+
+    Raises:
+        ValidationError: as `create`.
+    """
+    prepare(schedule, now=now)
+    schedule.created_at = schedule.updated_at = now
+    schedule.next_run_at = schedule.as_trigger().next_after(now)
+    schedule.full_clean()
+    schedule.save(force_insert=True)
+
+
+def save_changes(schedule: Schedule, *, expected_version: int, now: datetime) -> list[str]:
+    """Write what really changed and return the names of those fields; a whole form posted back changes nothing.
+
+    A changed trigger recomputes the next run from the instant that was due: a fire that is due already, and that
+    the new trigger also covers, is still made.
+
+    Raises:
+        StaleVersion: it was saved by somebody else since `expected_version`.
+        ValidationError: as `create`.
+    """
+    with transaction.atomic():
+        current = Schedule.objects.select_for_update().get(pk=schedule.pk)
+        if current.version != expected_version:
+            raise StaleVersion(current)
+        prepare(schedule, now=now)
+        changed = [name for name in EDITABLE_FIELDS if getattr(schedule, name) != getattr(current, name)]
+        if not changed:
+            return []
+        schedule.next_run_at, schedule.broken_reason = current.next_run_at, current.broken_reason
+        if current.broken_reason or set(changed) & set(TRIGGER_FIELDS):
+            schedule.next_run_at = _next_run_after_edit(current, schedule.as_trigger(), now)
+            schedule.broken_reason = ""
+        schedule.version, schedule.updated_at = current.version + 1, now
+        schedule.full_clean()
+        schedule.save(update_fields=[*changed, "next_run_at", "broken_reason", "version", "updated_at"])
+    return changed
+
+
+def prepare(schedule: Schedule, *, now: datetime) -> None:
+    """Complete what follows from other fields, and refuse what cannot work.
+
+    Raises:
+        ValidationError: naming the fields.
+    """
+    if schedule.trigger == Schedule.TriggerKind.INTERVAL and schedule.anchor_at is None:
+        schedule.anchor_at = now
+    faults: dict[str, str] = {}
+    try:
+        trigger = schedule.as_trigger()
+        if not schedule.overlap:
+            schedule.overlap = _usual_overlap(trigger)
+    except TriggerError as error:
+        faults[_form_field(error.field)] = str(error)
+    try:
+        get_job(schedule.job).read_params(schedule.params)
+    except UnknownJob as error:
+        faults["job"] = str(error)
+    except BadParams as error:
+        faults["params"] = str(error)
+    if faults:
+        raise ValidationError(faults)
+
+
+def pause(schedule: Schedule, *, now: datetime, reason: str) -> bool:
+    """Stop firing; tell whether it was enabled. What falls due meanwhile is no backlog."""
+    return bool(
+        Schedule.objects.filter(pk=schedule.pk, enabled=True).update(
+            enabled=False, pause_reason=reason, version=F("version") + 1, updated_at=now
+        )
+    )
+
+
+def enable(schedule: Schedule, *, now: datetime) -> bool:
+    """Fire again, from now on; tell whether it was paused. What fell due meanwhile is one recorded skip.
+
+    Raises:
+        ValidationError: its trigger cannot be read any more.
+    """
+    with transaction.atomic():
+        current = Schedule.objects.select_for_update().get(pk=schedule.pk)
+        if current.enabled:
+            return False
+        prepare(current, now=now)
+        trigger = current.as_trigger()
+        _record_paused_span(current, trigger, now)
+        Schedule.objects.filter(pk=current.pk).update(
+            enabled=True,
+            pause_reason="",
+            broken_reason="",
+            next_run_at=trigger.next_after(now),
+            version=F("version") + 1,
+            updated_at=now,
+        )
+    return True
+
+
+def _set_trigger(schedule: Schedule, trigger: Trigger) -> None:
+    match trigger:
+        case Cron(expression=expression):
+            schedule.trigger, schedule.cron = Schedule.TriggerKind.CRON, expression
+        case Interval(seconds=seconds, anchor=anchor):
+            schedule.trigger = Schedule.TriggerKind.INTERVAL
+            schedule.interval_seconds, schedule.anchor_at = seconds, anchor
+        case Once(at=at):
+            schedule.trigger, schedule.once_at = Schedule.TriggerKind.ONCE, at
+
+
+def _usual_overlap(trigger: Trigger) -> str:
+    """What fires at most once a day queues, since each data day is wanted; what fires more often skips."""
+    return Schedule.Overlap.QUEUE if cron.fires_at_most_daily(trigger) else Schedule.Overlap.SKIP
+
+
+def _next_run_after_edit(current: Schedule, trigger: Trigger, now: datetime) -> datetime | None:
+    due = current.next_run_at
+    if current.enabled and due is not None and due <= now and trigger.latest_until(due) == due:
+        return due
+    return trigger.next_after(now)
+
+
+def _record_paused_span(schedule: Schedule, trigger: Trigger, now: datetime) -> None:
+    since = schedule.next_run_at
+    left_out = cron.missed(trigger, since, now) if since is not None and since < now else None
+    if left_out is None:
+        return
+    skip = Fire(
+        schedule=schedule,
+        fire_at=left_out.first,
+        kind=FireKind.MISFIRE,
+        outcome=FireOutcome.SKIPPED_PAUSED,
+        reason=wording.paused(left_out, schedule),
+        missed_from=left_out.first,
+        missed_until=left_out.last,
+        missed_count=left_out.count,
+        recorded_at=now,
+    )
+    insert_fires([skip])
+
+
+def _form_field(trigger_field: str) -> str:
+    return {"interval": "interval_seconds", "once": "once_at"}.get(trigger_field, trigger_field)

@@ -1,0 +1,39 @@
+"""The doors through which Celery comes in: three lines that call a domain function."""
+
+from celery import shared_task
+
+from project.kit.clock import database_now
+from scheduler import executing, firing, keeping, launching, rescuing
+from scheduler.identity import this_worker
+from scheduler.transitions import Claim
+
+
+@shared_task(name="scheduler.fire_due")
+def fire_due() -> None:
+    """Fire the schedules that are due, and launch what they opened."""
+    if firing.fire_all_due(now=database_now()).started:
+        launching.launch_due(now=database_now())
+
+
+@shared_task(name="scheduler.launch_due")
+def launch_due() -> None:
+    """Send a hint for each run that is due."""
+    launching.launch_due(now=database_now())
+
+
+@shared_task(name="scheduler.rescue_lost")
+def rescue_lost() -> None:
+    """Free the runs whose worker is gone."""
+    keeping.free_of_dead_neighbours(now=database_now())
+    rescuing.rescue_lost(now=database_now())
+
+
+@shared_task(name=launching.RUN_TASK)
+def run(hint: list[tuple[int, int]]) -> None:
+    """Execute the hinted runs.
+
+    Args:
+        hint: pairs of a run's id and its lease token.
+    """
+    claims = [Claim(run_id, token) for run_id, token in hint]
+    executing.execute_hint(claims, this_worker(), database_now)

@@ -1,0 +1,80 @@
+"""The sentences in which rows say why. One place, so that the same thing is always said in the same words."""
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from scheduler import cron
+from scheduler.states import FireKind, RunState
+
+if TYPE_CHECKING:
+    from scheduler.firing import Plan
+    from scheduler.models import Schedule
+
+
+def local(instant: datetime, zone: str) -> str:
+    """Return the instant as a wall clock in the zone shows it."""
+    return f"{instant.astimezone(cron.zone(zone)):%Y-%m-%d %H:%M:%S} {zone}"
+
+
+def duration(span: timedelta) -> str:
+    """Return the span in its two largest units: `2 h 5 min`, `40 s`."""
+    seconds = round(span.total_seconds())
+    parts = [
+        f"{amount} {unit}"
+        for amount, unit in (
+            (seconds // 86400, "d"),
+            (seconds // 3600 % 24, "h"),
+            (seconds // 60 % 60, "min"),
+            (seconds % 60, "s"),
+        )
+        if amount
+    ]
+    return " ".join(parts[:2]) or "0 s"
+
+
+def started(plan: "Plan", now: datetime) -> str:
+    """Why a run was opened: nothing to say when it is on time, else how late it is made up."""
+    if plan.kind != FireKind.MISFIRE or plan.planned_at is None:
+        return ""
+    return f"Made up {duration(now - plan.planned_at)} late."
+
+
+def missed(span: cron.Missed, schedule: "Schedule", *, made_up: datetime | None) -> str:
+    """Why due instants were left out, with their span and count."""
+    what = _due_times(span, schedule.timezone)
+    if made_up is not None:
+        return f"Nobody scanned: {what} missed. Only the latest is made up."
+    grace = duration(timedelta(seconds=schedule.misfire_grace_seconds))
+    return f"Nobody scanned: {what} missed, beyond the misfire grace of {grace}."
+
+
+def paused(span: cron.Missed, schedule: "Schedule") -> str:
+    """Why due instants were left out while a schedule was paused."""
+    why = f" ({schedule.pause_reason})" if schedule.pause_reason else ""
+    return f"The schedule was paused{why}: {_due_times(span, schedule.timezone)} left out."
+
+
+def overlap(run_id: int, state: RunState) -> str:
+    """Why a fire gave way to an earlier run, in one of three wordings."""
+    if state == RunState.AWAITING_APPROVAL:
+        return f"Run #{run_id} is waiting for an approval. Answer it, then the schedule goes on."
+    if state == RunState.SUSPENDED:
+        return f"Run #{run_id} is suspended. Let it go on or give it up, then the schedule goes on."
+    return f"Run #{run_id} is still in progress ({state.label})."
+
+
+def already_done(run_id: int, started_at: datetime) -> str:
+    """Why a planned instant opens no run: its work is done."""
+    return f"Run #{run_id} did this data day's work; it started at {started_at:%Y-%m-%d %H:%M:%S} UTC, on plan."
+
+
+def broken(error: str) -> str:
+    """Why a schedule is unscheduled."""
+    return f"The trigger cannot be read, so the schedule is stopped: {error} Correct it and save."
+
+
+def _due_times(span: cron.Missed, zone: str) -> str:
+    first, last = local(span.first, zone), local(span.last, zone)
+    count = f"{'more than ' if span.capped else ''}{span.count}"
+    times = "due time" if span.count == 1 else "due times"
+    return f"{count} {times} ({first if first == last else f'{first} to {last}'})"
