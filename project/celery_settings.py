@@ -37,6 +37,7 @@ task_publish_retry_policy = {"max_retries": 1, "interval_start": 0.1}
 task_serializer = "json"
 accept_content = ["json"]  # no pickle, ids only as arguments
 task_ignore_result = True  # state lives in rows
+result_expires = None  # no results, so beat needs no row to clean them up
 task_default_queue = "scans"
 task_queues = [Queue("scans"), Queue("runs")]  # a long job never keeps a scan waiting
 task_create_missing_queues = False  # a misspelt queue is an error, not a queue that nobody reads
@@ -62,7 +63,7 @@ CELERY_DB_REUSE_MAX = settings.CELERY_DB_REUSE_MAX
 
 # --- beat ------------------------------------------------------------------------------------------------------
 
-beat_scheduler = "project.beat:SteadyScheduler"
+beat_scheduler = "project.metronome:SteadyScheduler"
 beat_schedule = scans
 beat_max_loop_interval = 1
 timezone = "UTC"  # beat holds intervals only; local time is the scheduler's business

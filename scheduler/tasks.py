@@ -9,16 +9,17 @@ from scheduler.transitions import Claim
 
 
 @shared_task(name="scheduler.fire_due")
-def fire_due() -> None:
-    """Fire the schedules that are due, and launch what they opened."""
+def fire_due() -> str:
+    """Fire the schedules that are due, and launch what they opened; return what to note."""
     if firing.fire_all_due(now=database_now()).started:
-        launching.launch_due(now=database_now())
+        return launching.launch_due(now=database_now()).error
+    return ""
 
 
 @shared_task(name="scheduler.launch_due")
-def launch_due() -> None:
-    """Send a hint for each run that is due."""
-    launching.launch_due(now=database_now())
+def launch_due() -> str:
+    """Send a hint for each run that is due; return why it could not, if so."""
+    return launching.launch_due(now=database_now()).error
 
 
 @shared_task(name="scheduler.rescue_lost")

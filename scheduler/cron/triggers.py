@@ -62,7 +62,7 @@ class Cron(_Stepping):
 
 @dataclass(frozen=True, slots=True)
 class Interval(_Stepping):
-    """Every so many seconds of real time from an anchor, which is the first, without drift; see `interval()`."""
+    """Every so many seconds of real time, without drift; its anchor is the first. `interval()` makes one."""
 
     seconds: int
     anchor: datetime
@@ -84,7 +84,7 @@ class Interval(_Stepping):
 
 @dataclass(frozen=True, slots=True)
 class Once(_Stepping):
-    """One instant; see `once()`."""
+    """One instant; `once()` makes one."""
 
     at: datetime
 

@@ -1,0 +1,122 @@
+"""How a Celery worker becomes one of Tideline's: what its main process looks after, and what its children are told.
+
+Wired to Celery's signals by project/celery.py once the apps are loaded.
+"""
+
+import ctypes
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from celery import Task, current_app, signals
+from django.db import close_old_connections, connection
+
+from project import scans
+from project.beat import SCANS
+from project.kit.clock import database_now
+from scheduler.identity import ThisWorker, become_worker, this_worker
+from scheduler.keeping import LeaseKeeper
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+SCAN_TASKS = {scan.task: name for name, scan in SCANS.items()}
+
+_busy = threading.Event()  # in a child: a task is being executed
+
+
+def wire() -> None:
+    """Take over the worker's signals. Called once, in the main process, before its children are forked."""
+    worker = become_worker()
+    keeper = LeaseKeeper(worker, database_now)
+    watch = scans.ScanWatch(SCANS, scan_here, by=f"watch of {worker.name}")
+    signals.worker_shutting_down.connect(lambda **_: keeper.stop(), weak=False)
+    signals.worker_process_init.connect(_become_child, weak=False)
+    signals.task_prerun.connect(_before_task, weak=False)
+    signals.task_postrun.connect(_after_task, weak=False)
+    for name, tick in (("leases", keeper.tick), ("lease guard", keeper.guard), ("scan watch", watch.tick)):
+        threading.Thread(target=_tick_for_ever, args=[tick, ForkGate()], name=name, daemon=True).start()
+
+
+def scan_here(name: str) -> str:
+    """Perform the scan in the calling process and return its note."""
+    note = current_app.tasks[SCANS[name].task]()
+    return note or ""
+
+
+class ForkGate:
+    """A lock that a fork waits for: no child is born while a thread of its parent is amid a statement.
+
+    The wait is bounded, so that a database which hangs cannot keep a dead child from being replaced.
+    """
+
+    PATIENCE_SECONDS = 10.0
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._closed = False
+        os.register_at_fork(before=self._close, after_in_parent=self._open, after_in_child=self._open)
+
+    def _close(self) -> None:
+        self._closed = self.lock.acquire(timeout=self.PATIENCE_SECONDS)
+
+    def _open(self) -> None:
+        if self._closed:
+            self.lock.release()
+
+
+def _tick_for_ever(tick: Callable[[], None], gate: ForkGate) -> None:
+    pause = threading.Event()
+    while not pause.wait(TICK_SECONDS):
+        with gate.lock:
+            try:
+                tick()
+            except Exception:
+                # One faulty tick must not end the care for the leases: it is loud, and the next one tries again.
+                logger.exception("a tick of the worker's main process failed")
+                connection.close()
+
+
+# --- in the children -------------------------------------------------------------------------------------------
+
+
+def _become_child(**_: Any) -> None:
+    _die_with_parent()
+    signal.signal(signal.SIGTERM, _on_terminate)
+
+
+def _die_with_parent() -> None:
+    """Have the kernel kill this child when the main process dies: without it nobody would extend its leases."""
+    if sys.platform != "linux":
+        return
+    set_parent_death_signal = 1
+    ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
+def _on_terminate(signum: int, frame: FrameType | None) -> None:
+    """A whole process group is often told to stop (systemd does): a busy child lets its job reach a checkpoint."""
+    this_worker().signals.stop()
+    if not _busy.is_set():
+        os._exit(0)
+
+
+def _before_task(**_: Any) -> None:
+    _busy.set()
+    # The connection lives over tasks; here a broken one is noticed and replaced before the task meets it.
+    close_old_connections()
+
+
+def _after_task(task: Task, retval: Any = None, **_: Any) -> None:
+    name = SCAN_TASKS.get(task.name)
+    if name is not None:
+        scans.mark(name, by=_worker_name(this_worker()), note=retval if isinstance(retval, str) else "")
+    _busy.clear()
+
+
+def _worker_name(worker: ThisWorker) -> str:
+    return f"worker {worker.name}"
