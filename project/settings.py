@@ -116,9 +116,13 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "project" / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if PLAIN_HTTP
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
 }
-WHITENOISE_USE_FINDERS = PLAIN_HTTP  # the try-out serves from the source tree
+WHITENOISE_USE_FINDERS = PLAIN_HTTP  # the try-out serves from the source tree, without collectstatic
 
 # --- what Tideline may do --------------------------------------------------------------------------------------
 

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from project.services.postgresql import PostgreSQL
-from project.services.redis_server import Redis
+from project.services.postgresql import PostgreSQL, reach_postgresql
+from project.services.redis_server import Redis, reach_redis
 from project.services.server import Server, ServiceError
 
 __all__ = ["PostgreSQL", "Redis", "Server", "ServiceError", "Services"]
+
+REACHED_BY = {"DATABASE_URL": reach_postgresql, "REDIS_URL": reach_redis}
 
 
 class Services:
@@ -34,7 +36,7 @@ class Services:
             self.servers.append(PostgreSQL(self.state, durable=durable))
         if not given.get("REDIS_URL"):
             self.servers.append(Redis(self.state, durable=durable))
-        self._given = {name: given[name] for name in ("DATABASE_URL", "REDIS_URL") if given.get(name)}
+        self._given = {name: given[name] for name in REACHED_BY if given.get(name)}
         self._lock: IO[str] | None = None
 
     def lock(self) -> None:
@@ -50,14 +52,16 @@ class Services:
             raise ServiceError(f"The folder {self.state} cannot be used: {error.strerror}.") from error
 
     def start(self) -> dict[str, str]:
-        """Start what is ours and return, when it answers, where both are: `DATABASE_URL` and `REDIS_URL`.
+        """Start what is ours, ask what was given, and return where both are: `DATABASE_URL` and `REDIS_URL`.
 
         Raises:
-            ServiceError: a server does not come up; those that did are stopped again.
+            ServiceError: a server does not come up or does not answer; those of ours are stopped again.
         """
         if self._lock is None:
             self.lock()
         try:
+            for name, url in self._given.items():
+                REACHED_BY[name](url)
             for server in self.servers:
                 server.start()
         except BaseException:

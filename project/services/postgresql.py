@@ -8,6 +8,7 @@ listens on a unix socket in a folder of mode 0700: no other user reaches it, and
 import hashlib
 import os
 import pwd
+import re
 import shutil
 import signal
 import stat
@@ -82,6 +83,25 @@ class PostgreSQL(Server):
         if made.returncode:
             raise ServiceError(f"PostgreSQL's data folder cannot be made: {reason_in(self.log)} (log: {self.log})")
         unfinished.rename(self.data)
+
+
+def reach_postgresql(url: str) -> None:
+    """Ask the PostgreSQL that `DATABASE_URL` names.
+
+    Raises:
+        ServiceError: it does not answer.
+    """
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError as error:
+        raise ServiceError(
+            f"The PostgreSQL of DATABASE_URL does not let us in: {str(error).splitlines()[0]}. "
+            "Start it or correct DATABASE_URL, or unset it to use the embedded one."
+        ) from error
+    except psycopg.ProgrammingError:  # its text may hold the password
+        raise ServiceError(
+            "DATABASE_URL is no address of a PostgreSQL: write postgresql://user:password@host:5432/name."
+        ) from None
 
 
 def server_command(data: Path, sockets: Path, options: dict[str, str], *, drop: list[str]) -> list[str]:
@@ -180,6 +200,6 @@ def check_version(data: Path) -> None:
 
 def reason_in(log: Path) -> str:
     """Return the line of initdb's output that says why it failed; the last ones say that it cleaned up."""
-    lines = log.read_text(errors="replace").splitlines()
-    told = [line.strip() for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:", "No space"))]
-    return told[-1] if told else last_words(log)
+    told = log.read_text(errors="replace").splitlines()
+    reasons = [line.strip() for line in told if re.search("FATAL|PANIC|error:|No space left", line)]
+    return reasons[-1] if reasons else last_words(log)

@@ -70,6 +70,23 @@ class Redis(Server):
             client.close()
 
 
+def reach_redis(url: str) -> None:
+    """Ask the Redis that `REDIS_URL` names.
+
+    Raises:
+        ServiceError: it does not answer.
+    """
+    try:
+        redis.Redis.from_url(url, socket_timeout=5, retry=Retry(NoBackoff(), 0)).ping()
+    except redis.RedisError as error:
+        raise ServiceError(
+            f"The Redis of REDIS_URL does not let us in: {error}. "
+            "Start it or correct REDIS_URL, or unset it to use the embedded one."
+        ) from error
+    except ValueError:  # its text may hold the password
+        raise ServiceError("REDIS_URL is no address of a Redis: write redis://:password@host:6379/0.") from None
+
+
 def server_configuration(data: Path, port: int, password: str, *, durable: bool) -> str:
     """Return the configuration of a broker's Redis: it never evicts, and writes down what it holds."""
     quoted = str(data).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,43 @@
+"""Fixtures for all tests: private servers that a test may stop or flush, and real processes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from project.services import PostgreSQL, Redis
+from tests.processes import Processes
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder with a path that is short enough for sockets; pytest's own are not."""
+    with TemporaryDirectory(prefix="tideline-test-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def redis_server(short_folder: Path) -> Iterator[Redis]:
+    """A Redis for one test alone: it may flush it, `stop()` it, and `launch()` it again at the same `url`."""
+    server = Redis(short_folder, durable=False)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def postgresql_server(short_folder: Path) -> Iterator[PostgreSQL]:
+    """A PostgreSQL for one test alone: it may `stop()` it, and `launch()` it again at the same `url`."""
+    server = PostgreSQL(short_folder, durable=False)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def processes(transactional_db: None, tmp_path: Path) -> Iterator[Processes]:
+    """Real processes of the Procfile on the test database, killed when the test ends."""
+    started = Processes(tmp_path)
+    yield started
+    started.end()

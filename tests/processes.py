@@ -1,0 +1,128 @@
+"""Real processes of the Procfile, started against the test database and the tests' Redis, and killed at will."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import connection
+
+from project.processes import commands
+from project.services.lifeline import bound_to_us
+
+
+class Started:
+    """One running process, in a session of its own."""
+
+    def __init__(self, name: str, command: str, environ: dict[str, str], log: Path) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*bound_to_us(signal.SIGKILL), "sh", "-c", command],
+                cwd=settings.BASE_DIR,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process number of the main process."""
+        return self._process.pid
+
+    @property
+    def output(self) -> str:
+        """What it has said so far."""
+        return self.log.read_text(errors="replace")
+
+    def kill9(self) -> None:
+        """Kill the process and its children, as the end of the machine would."""
+        if self._process.poll() is None:
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def terminate(self) -> None:
+        """Ask the main process to stop."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def freeze(self) -> None:
+        """Stop the process and its children in their tracks, as a suspended machine would."""
+        os.killpg(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let a frozen process go on."""
+        os.killpg(self.pid, signal.SIGCONT)
+
+    def wait(self, seconds: float = 30) -> int:
+        """Wait until it has ended and return its exit status (negative: the signal that killed it)."""
+        return self._process.wait(seconds)
+
+    def runs(self) -> bool:
+        """Return whether the main process is there."""
+        return self._process.poll() is None
+
+
+class Processes:
+    """The processes that a test starts; all of them are killed when it ends."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep the processes' output in the folder."""
+        self.folder = folder
+        self.started: list[Started] = []
+
+    def start(self, name: str, **environ: str) -> Started:
+        """Start a process of the Procfile by its name, with more environment variables; it works on the test
+        database, so the test has to be one with `transaction=True`.
+        """
+        return self.run(name, f"{commands(settings.BASE_DIR / 'Procfile')[name]}", **environ)
+
+    def run(self, name: str, command: str, **environ: str) -> Started:
+        """Start any shell command in the same surroundings."""
+        log = self.folder / f"{len(self.started)}-{name}.log"
+        started = Started(name, command, surroundings() | environ, log)
+        self.started.append(started)
+        return started
+
+    def wait_until(self, condition: Callable[[], object], seconds: float = 30, what: str = "") -> None:
+        """Ask again and again until the condition holds.
+
+        Raises:
+            AssertionError: it does not hold in time; the text shows what the processes said last.
+        """
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{what or 'The condition'}: not within {seconds} s.\n{self.last_words()}")
+            time.sleep(0.05)
+
+    def last_words(self) -> str:
+        """Return the last lines of each process."""
+        return "\n".join(
+            "\n".join([f"--- {started.name} ({'runs' if started.runs() else 'ended'})", *tail(started.output)])
+            for started in self.started
+        )
+
+    def end(self) -> None:
+        """Kill all that was started."""
+        for started in self.started:
+            started.kill9()
+
+
+def tail(text: str, lines: int = 15) -> list[str]:
+    """Return the last lines of a text."""
+    return text.splitlines()[-lines:]
+
+
+def surroundings() -> dict[str, str]:
+    """Return the environment in which a process finds the test database."""
+    address = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**os.environ, "DATABASE_URL": address.geturl(), "PATH": path, "PYTHONUNBUFFERED": "1"}
