@@ -5,7 +5,7 @@ costs latency, never work; so everything here only has to be quick to fail and q
 from typing import Any
 
 from django.conf import settings
-from kombu.entity import Queue
+from kombu.entity import Exchange, Queue
 
 from project.beat import beat_schedule as scans
 
@@ -39,7 +39,10 @@ accept_content = ["json"]  # no pickle, ids only as arguments
 task_ignore_result = True  # state lives in rows
 result_expires = None  # no results, so beat needs no row to clean them up
 task_default_queue = "scans"
-task_queues = [Queue("scans"), Queue("runs")]  # a long job never keeps a scan waiting
+task_queues = [
+    Queue(name, Exchange(name), routing_key=name)  # a long job never keeps a scan waiting
+    for name in ("scans", "runs")
+]
 task_create_missing_queues = False  # a misspelt queue is an error, not a queue that nobody reads
 task_routes = {"scheduler.run": {"queue": "runs"}}
 task_acks_late = True  # with multiplier 1 no hint lies reserved behind a long job

@@ -25,5 +25,6 @@ class SteadyScheduler(DatabaseScheduler):
                 raise
             connection.close()
             logger.warning("the database is away: beat goes on with the scans it knows")
-            return self._schedule
+            known: dict[str, Any] = self._schedule
+            return known
         return entries

@@ -7,6 +7,7 @@ import time
 import traceback as tracebacks
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import FrameType
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from scheduler import running
 from scheduler.identity import ThisWorker
 from scheduler.jobs.context import RunContext
-from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping, TimedOut
+from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, RunInterrupted, Stopping, TimedOut
 from scheduler.jobs.registry import BadParams, Job, UnknownJob, get_job
 from scheduler.models import TaskRun
 from scheduler.running import Outcome
@@ -68,60 +69,44 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
     try:
         with _timeout(context, clock):
             result = job.function(context)
-        return Outcome(RunState.DONE, AttemptOutcome.DONE, output=context.output.text, result=result)
+        outcome = Outcome(RunState.DONE, AttemptOutcome.DONE, result=result)
     except LeaseLost:
         return None
-    except Deferred as deferral:
-        return _deferred(deferral, context, clock())
-    except Stopping:
-        return _handed_back(context, clock())
-    except Cancelled:
-        return Outcome(RunState.CANCELLED, AttemptOutcome.CANCELLED, output=context.output.text)
-    except TimedOut as timeout:
-        return _failed(str(timeout), context, AttemptOutcome.TIMED_OUT, EventTrigger.TIMEOUT)
+    except RunInterrupted as interruption:
+        outcome = _interrupted(interruption, clock())
     except SystemExit as end:
-        return _failed(f"The job ended the process: exit status {end.code}.", context)
+        outcome = _failed(f"The job ended the process: exit status {end.code}.")
     except Exception as error:
-        return _failed(_one_line(error), context, traceback=tracebacks.format_exc())
+        outcome = _failed(_one_line(error), traceback=tracebacks.format_exc())
+    return replace(outcome, output=context.output.text)
 
 
-def _deferred(deferral: Deferred, context: RunContext, now: datetime) -> Outcome:
+def _interrupted(interruption: RunInterrupted, now: datetime) -> Outcome:
+    match interruption:
+        case Deferred():
+            return _deferred(interruption, now)
+        case Stopping():
+            reason = "The worker was stopping; the run goes on elsewhere."
+            return Outcome(RunState.PENDING, AttemptOutcome.HANDED_BACK, EventTrigger.STOP, reason=reason, due_at=now)
+        case Cancelled():
+            return Outcome(RunState.CANCELLED, AttemptOutcome.CANCELLED)
+        case _:
+            return _failed(str(interruption), AttemptOutcome.TIMED_OUT, EventTrigger.TIMEOUT)
+
+
+def _deferred(deferral: Deferred, now: datetime) -> Outcome:
     due_at = deferral.until or now + timedelta(seconds=deferral.seconds or 0)
-    return Outcome(
-        RunState.DEFERRED,
-        AttemptOutcome.DEFERRED,
-        reason=deferral.reason,
-        output=context.output.text,
-        due_at=due_at,
-    )
-
-
-def _handed_back(context: RunContext, now: datetime) -> Outcome:
-    return Outcome(
-        RunState.PENDING,
-        AttemptOutcome.HANDED_BACK,
-        EventTrigger.STOP,
-        reason="The worker was stopping; the run goes on elsewhere.",
-        output=context.output.text,
-        due_at=now,
-    )
+    return Outcome(RunState.DEFERRED, AttemptOutcome.DEFERRED, reason=deferral.reason, due_at=due_at)
 
 
 def _failed(
     error: str,
-    context: RunContext | None = None,
     outcome: AttemptOutcome = AttemptOutcome.FAILED,
     trigger: EventTrigger = EventTrigger.JOB,
     traceback: str = "",
 ) -> Outcome:
     return Outcome(
-        RunState.FAILED,
-        outcome,
-        trigger,
-        reason=error,
-        error=error,
-        traceback=traceback.replace("\x00", ""),
-        output=context.output.text if context else "",
+        RunState.FAILED, outcome, trigger, reason=error, error=error, traceback=traceback.replace("\x00", "")
     )
 
 

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import cast
 
 from django.db import connection, transaction
 
@@ -116,8 +117,7 @@ def _claim_due(now: datetime, limit: int) -> list[Schedule]:
 
 
 def _decide(schedule: Schedule, now: datetime) -> _Decision:
-    assert schedule.next_run_at is not None, "claimed by next_run_at"
-    claimed_at = schedule.next_run_at
+    claimed_at = cast(datetime, schedule.next_run_at)  # it was claimed by it
     try:
         trigger = schedule.as_trigger()
         grace = timedelta(seconds=schedule.misfire_grace_seconds)

@@ -99,6 +99,8 @@ def _settle(
     columns: dict[str, Any],
     counting: Sequence[str] = (),
 ) -> bool:
+    if outcome.state == RunState.CANCELLED:
+        return cancel_asked_for(claim, end, now=now)
     if transitions.move(
         [claim],
         outcome.state,
