@@ -28,6 +28,7 @@ def environment(before: Mapping[str, str], urls: Mapping[str, str], flower_url: 
         "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]",
         "TIDELINE_PLAIN_HTTP": "1",
         "TIDELINE_ALLOW_COMMANDS": "1",
+        "TIDELINE_JOBS": "project.demonstration",
         "FLOWER_BASIC_AUTH": f"tideline:{secrets.token_urlsafe(12)}",
     }
     return {**comforts, **before, **urls, "TIDELINE_FLOWER_URL": flower_url}
@@ -75,10 +76,10 @@ def prepare(*, with_tryout: bool) -> dict[str, Any]:
 
 def load_tryout() -> None:
     """Lay down the small example: one schedule of each kind of job."""
+    from project import demonstration
     from project.kit.clock import database_now
-    from scheduler import tryout
 
-    tryout.load(now=database_now())
+    demonstration.load(now=database_now())
 
 
 def main(arguments: list[str]) -> None:

@@ -1,0 +1,98 @@
+"""What the try-out shows: a few jobs, and one schedule of each kind. `bin/up` loads it at its first start."""
+
+import os
+import time
+from datetime import datetime, timedelta
+from typing import Any
+
+from celery import shared_task
+
+from scheduler import schedules
+from scheduler.cron import Interval, cron
+from scheduler.jobs import RunContext, job
+
+ITEMS = 20
+SECONDS_AN_ITEM = 1.5
+
+
+@job("demo.snapshot", title="Demonstration: a snapshot in twenty steps")
+def snapshot(run: RunContext) -> dict[str, Any]:
+    """Work through twenty items slowly, checkpoint each: kill its worker and watch it go on at the next one."""
+    for item in run.resume(range(1, ITEMS + 1), key="item"):
+        time.sleep(SECONDS_AN_ITEM)  # stands for an upstream that takes its time
+        run.log(f"item {item} of {run.stat_date} taken by attempt {run.attempt}")
+        run.checkpoint(item=item, done=item, total=ITEMS)
+    return {"items": ITEMS}
+
+
+@shared_task(name="demo.add")
+def add(first: int, second: int) -> int:
+    """Add two numbers, as an existing Celery task would."""
+    return first + second
+
+
+def load(*, now: datetime) -> None:
+    """Create the try-out's schedules; the frequent ones fire within the first minutes."""
+    for number, example in enumerate(_examples()):
+        minutes = example.pop("minutes", None)
+        if minutes is not None:
+            # Their first fires come one after another within the first minute.
+            first = now + timedelta(seconds=5 + 8 * number)
+            example["trigger"] = Interval(minutes * 60, first - timedelta(minutes=minutes))
+        schedules.create(now=now, **example)
+
+
+def _examples() -> list[dict[str, Any]]:
+    web = f"http://127.0.0.1:{os.environ.get('PORT', '8000')}"
+    return [
+        {
+            "name": "Say hello",
+            "description": "A shell command, as cron would run it.",
+            "job": "command",
+            "params": {"command": 'echo "Hello from $(uname -n). This run\'s data day is $TIDELINE_STAT_DATE."'},
+            "minutes": 1,
+        },
+        {
+            "name": "Snapshot in twenty steps",
+            "description": "Takes half a minute. Kill the runner meanwhile: it goes on at the next step.",
+            "job": "demo.snapshot",
+            "minutes": 5,
+        },
+        {
+            "name": "Ask the web process how it is",
+            "description": "An HTTP request; 429 and 503 with Retry-After put it off instead of failing it.",
+            "job": "http",
+            "params": {"url": f"{web}/healthz"},
+            "minutes": 5,
+        },
+        {
+            "name": "Clear expired sessions",
+            "description": "A Django management command.",
+            "job": "management",
+            "params": {"command": "clearsessions"},
+            "minutes": 60,
+        },
+        {
+            "name": "Add two numbers",
+            "description": "A Celery task that exists already, under the run's lease.",
+            "job": "celery",
+            "params": {"task": "demo.add", "args": [2, 3]},
+            "minutes": 10,
+        },
+        {
+            "name": "Fail and try again",
+            "description": "Fails each time; is tried again after 20 s and after 60 s, then it is final.",
+            "job": "command",
+            "params": {"command": "echo 'the upstream is not there' >&2; exit 3"},
+            "retry_delays": [20, 60],
+            "minutes": 30,
+        },
+        {
+            "name": "Yesterday's figures",
+            "description": "Every night at 02:30 in Berlin, under the data day of yesterday; see its next fires.",
+            "job": "demo.snapshot",
+            "trigger": cron("30 2 * * *", "Europe/Berlin"),
+            "stat_date_offset": -1,
+            "retry_delays": [60, 300, 3600],
+        },
+    ]
