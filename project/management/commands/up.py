@@ -96,6 +96,8 @@ class Start:
             self.end_what_was_left()
             check_port(self.host, self.port, "--port")
             check_port(self.flower_host, self.flower_port, "--flower-port")
+            if os.geteuid() == 0:
+                self.say("Running as root, and so will the jobs: an ordinary user is enough.")
             self.say("Starting the servers ...")
             environ = self.environment(self.services.start())
             self.say("Preparing the database ...")
@@ -123,6 +125,7 @@ class Start:
             "FLOWER_PORT": str(self.flower_port),
             "TIDELINE_STATE_DIR": str(self.state),
             "PYTHONUNBUFFERED": "1",
+            "PYTHONWARNINGS": "ignore:You're running the worker",  # what Celery says of root, we say once
             MARK: str(self.state),
         }
 
