@@ -79,7 +79,10 @@ def move(
     written = {**_columns_on_entering(to, now), "state": to, "reason": reason, **(columns or {})}
     allowed = sources_of(to).intersection(sources) if sources is not None else sources_of(to)
     event = {"at": now, "to": to, "trigger": trigger, "actor": actor, "reason": reason}
-    steps = [_candidates(claims, allowed, unless_cancel_asked), _update(written, counting)]
+    steps = [
+        _candidates(claims, allowed, NO_CANCEL_ASKED if unless_cancel_asked else UNENDED),
+        _update(written, counting),
+    ]
     if attempt_end is not None:
         steps.append(_close_attempt(attempt_end, now))
     return _execute(steps, event)
@@ -88,7 +91,8 @@ def move(
 def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime) -> bool:
     """Move a launched run to RUNNING under a new attempt, and tell whether this worker won it.
 
-    A doubled hint, a hint with an old token and a hint for a cancelled run find zero rows.
+    A doubled hint, a hint with an old token and a hint for a cancelled run find zero rows. So does one that comes
+    again after its attempt has ended, when the run waits for a later time under the same token: it is not launched.
     """
     written = {
         "state": RunState.RUNNING,
@@ -106,7 +110,7 @@ def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime)
         "reason": "",
     }
     steps = [
-        _candidates([claim], sources_of(RunState.RUNNING)),
+        _candidates([claim], sources_of(RunState.RUNNING), LAUNCHED),
         _update(written, counting=["attempt_count"], starting_at=now),
         _open_attempt(worker, now),
     ]
@@ -130,8 +134,12 @@ def _columns_on_entering(to: RunState, now: datetime) -> dict[str, Any]:
 
 Piece = tuple[sql.Composable, list[Any]]
 
+UNENDED = sql.SQL("run.finished_at IS NULL")
+LAUNCHED = sql.SQL("run.finished_at IS NULL AND run.due_at IS NOT NULL AND run.lease_expires_at IS NOT NULL")
+NO_CANCEL_ASKED = sql.SQL("run.finished_at IS NULL AND run.cancel_requested_at IS NULL")
 
-def _candidates(claims: Iterable[Claim], sources: Iterable[RunState], unless_cancel_asked: bool = False) -> Piece:
+
+def _candidates(claims: Iterable[Claim], sources: Iterable[RunState], guard: sql.SQL = UNENDED) -> Piece:
     # Locked in the order of ids, so that two bulk transitions cannot wait for each other.
     claims = list(claims)
     return (
@@ -139,16 +147,14 @@ def _candidates(claims: Iterable[Claim], sources: Iterable[RunState], unless_can
             "candidate AS ("
             " SELECT run.id, run.state, run.due_at FROM scheduler_taskrun AS run"
             " JOIN unnest(%s::bigint[], %s::bigint[]) AS claim (id, token) ON claim.id = run.id"
-            " WHERE run.state = ANY(%s) AND run.finished_at IS NULL"
+            " WHERE run.state = ANY(%s) AND {}"
             " AND (claim.token IS NULL OR claim.token = run.lease_token)"
-            " AND NOT (%s AND run.cancel_requested_at IS NOT NULL)"
             " ORDER BY run.id FOR UPDATE OF run)"
-        ),
+        ).format(guard),
         [
             [claim.run_id for claim in claims],
             [claim.token for claim in claims],
             [str(state) for state in sources],
-            unless_cancel_asked,
         ],
     )
 
