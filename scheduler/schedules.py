@@ -77,7 +77,7 @@ def save_new(schedule: Schedule, *, now: datetime) -> None:
     """
     prepare(schedule, now=now)
     schedule.created_at = schedule.updated_at = now
-    schedule.next_run_at = schedule.as_trigger().next_after(now)
+    schedule.next_run_at = _first_run(schedule, now)
     schedule.full_clean()
     schedule.save(force_insert=True)
 
@@ -102,7 +102,7 @@ def save_changes(schedule: Schedule, *, expected_version: int, now: datetime) ->
             return []
         schedule.next_run_at, schedule.broken_reason = current.next_run_at, current.broken_reason
         if current.broken_reason or set(changed) & set(TRIGGER_FIELDS):
-            schedule.next_run_at = _next_run_after_edit(current, schedule.as_trigger(), now)
+            schedule.next_run_at = _next_run_after_edit(current, schedule, now)
             schedule.broken_reason = ""
         schedule.version, schedule.updated_at = current.version + 1, now
         schedule.full_clean()
@@ -126,7 +126,10 @@ def prepare(schedule: Schedule, *, now: datetime) -> None:
     except TriggerError as error:
         faults[_form_field(error.field)] = str(error)
     try:
-        get_job(schedule.job).read_params(schedule.params)
+        job = get_job(schedule.job)
+        if not isinstance(schedule.params, dict):
+            raise BadParams("The parameters are a JSON object, for example {}.")
+        job.read_params(schedule.params)
     except UnknownJob as error:
         faults["job"] = str(error)
     except BadParams as error:
@@ -184,11 +187,19 @@ def _usual_overlap(trigger: Trigger) -> str:
     return Schedule.Overlap.QUEUE if cron.fires_at_most_daily(trigger) else Schedule.Overlap.SKIP
 
 
-def _next_run_after_edit(current: Schedule, trigger: Trigger, now: datetime) -> datetime | None:
+def _first_run(schedule: Schedule, now: datetime) -> datetime:
+    upcoming = schedule.as_trigger().next_after(now)
+    if upcoming is None:
+        field = "once_at" if schedule.trigger == Schedule.TriggerKind.ONCE else schedule.trigger
+        raise ValidationError({field: "This lies in the past, so it would never fire. Choose a later instant."})
+    return upcoming
+
+
+def _next_run_after_edit(current: Schedule, edited: Schedule, now: datetime) -> datetime:
     due = current.next_run_at
-    if current.enabled and due is not None and due <= now and trigger.latest_until(due) == due:
+    if current.enabled and due is not None and due <= now and edited.as_trigger().latest_until(due) == due:
         return due
-    return trigger.next_after(now)
+    return _first_run(edited, now)
 
 
 def _record_paused_span(schedule: Schedule, trigger: Trigger, now: datetime) -> None:
