@@ -15,7 +15,7 @@ from typing import Any
 from scheduler import running
 from scheduler.identity import ThisWorker
 from scheduler.jobs.context import RunContext
-from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, RunInterrupted, Stopping, TimedOut
+from scheduler.jobs.interrupts import Cancelled, Deferred, JobFailed, LeaseLost, RunInterrupted, Stopping, TimedOut
 from scheduler.jobs.registry import BadParams, Job, UnknownJob, get_job
 from scheduler.models import TaskRun
 from scheduler.running import Outcome
@@ -76,8 +76,11 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
         outcome = _interrupted(interruption, clock())
     except SystemExit as end:
         outcome = _failed(f"The job ended the process: exit status {end.code}.")
+    except JobFailed as failure:
+        outcome = _failed(_one_line(failure), traceback=failure.traceback)
     except Exception as error:
-        outcome = _failed(_one_line(error), traceback=tracebacks.format_exc())
+        name = type(error).__name__
+        outcome = _failed(f"{name}: {_one_line(error)}".removesuffix(": "), traceback=tracebacks.format_exc())
     return replace(outcome, output=context.output.text)
 
 
@@ -111,9 +114,7 @@ def _failed(
 
 
 def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).replace("\x00", "").split())
-    name = type(error).__name__
-    return f"{name}: {text}"[:1000] if text else name
+    return " ".join(str(error).replace("\x00", "").split())[:1000]
 
 
 @contextmanager

@@ -1,13 +1,15 @@
 """What a job is given: its data day and parameters, its checkpoint, and the ways to say how it goes."""
 
 import json
+import logging
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sized
 from datetime import date, datetime
 from typing import Any, NoReturn, TypeVar
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 
 from scheduler.identity import SharedSignals
 from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping
@@ -15,10 +17,13 @@ from scheduler.jobs.output import Output
 from scheduler.models import TaskRun
 from scheduler.states import RunState
 
+logger = logging.getLogger(__name__)
+
 Item = TypeVar("Item")
 
 # How often `cancelled` asks the database, at the most.
 CANCEL_CHECK_SECONDS = 1.0
+RUN_KEYS = uuid.UUID("5d1e6d4e-6a0c-4bb0-9d0e-3f3a1c0d7a11")
 
 
 class RunContext:
@@ -30,6 +35,7 @@ class RunContext:
         params: the parameters, as the job's model.
         attempt: the number of this execution, from 1.
         progress: what was checkpointed, by this attempt or earlier ones.
+        done, total: where the bar stands, or None where nobody said.
         deadline: when this attempt times out, or None.
     """
 
@@ -41,16 +47,27 @@ class RunContext:
         self.params = params
         self.attempt = run.attempt_count
         self.progress: dict[str, Any] = dict(run.progress)
+        self.done: int | None = run.progress_done
+        self.total: int | None = run.progress_total
         self.deadline: datetime | None = run.deadline_at
         self.output = Output(run.pk, run.attempt_count)
         self._token = run.lease_token
+        self._opened_at = run.created_at
         self._signals = signals
         self._cancel_checked = float("-inf")
         self._cancel_asked = False
 
+    @property
+    def key(self) -> str:
+        """What names this run to others, so that they can tell its second try from another piece of work.
+
+        The same in each attempt, and in no other run of this or another installation.
+        """
+        return str(uuid.uuid5(RUN_KEYS, f"{self.run_id} opened {self._opened_at.isoformat()}"))
+
     # --- how far it got ----------------------------------------------------------------------------------------
 
-    def checkpoint(self, *, done: int | None = None, total: int | None = None, **values: Any) -> None:
+    def checkpoint(self, /, *, done: int | None = None, total: int | None = None, **values: Any) -> None:
         """Save how far the work got: `values` are merged into `progress`, `done` of `total` draw the bar.
 
         Raises:
@@ -63,6 +80,8 @@ class RunContext:
         if not self._save(progress, done, total):
             self._explain_refusal()
         self.progress = progress
+        self.done = self.done if done is None else done
+        self.total = self.total if total is None else total
         self.output.flush()
         if self._signals.stopping:
             raise Stopping
@@ -124,19 +143,35 @@ class RunContext:
             return bool(cursor.rowcount)
 
     def _explain_refusal(self) -> NoReturn:
-        asked = TaskRun.objects.filter(pk=self.run_id, cancel_requested_at__isnull=False).exists()
-        raise Cancelled if asked else LeaseLost
+        asked = TaskRun.objects.filter(pk=self.run_id, lease_token=self._token, cancel_requested_at__isnull=False)
+        try:
+            raise Cancelled if asked.exists() else LeaseLost
+        except (DatabaseError, InterfaceError):
+            raise LeaseLost from None
 
     # --- what the world wants of it ------------------------------------------------------------------------------
 
     @property
     def cancelled(self) -> bool:
-        """Whether a person asked to cancel the run, or its lease is gone; asks the database once a second."""
+        """Whether a person asked to cancel the run, or its lease is gone; asks the database once a second.
+
+        A database that is away is borne for as long as the lease holds.
+        """
         if time.monotonic() - self._cancel_checked >= CANCEL_CHECK_SECONDS:
             self._cancel_checked = time.monotonic()
-            mine = TaskRun.objects.filter(pk=self.run_id, lease_token=self._token, state=RunState.RUNNING)
-            self._cancel_asked = not mine.filter(cancel_requested_at__isnull=True).exists()
+            self._cancel_asked = self._ask_whether_cancelled()
         return self._cancel_asked or not self._signals.leases_hold
+
+    def _ask_whether_cancelled(self) -> bool:
+        mine = TaskRun.objects.filter(pk=self.run_id, lease_token=self._token, state=RunState.RUNNING)
+        try:
+            return not mine.filter(cancel_requested_at__isnull=True).exists()
+        except (DatabaseError, InterfaceError) as error:
+            if connection.in_atomic_block:
+                raise
+            logger.warning("run #%s: the database cannot be asked now: %s", self.run_id, type(error).__name__)
+            connection.close()
+            return False
 
     @property
     def stopping(self) -> bool:

@@ -1,4 +1,7 @@
-"""What may reach a job while it runs. BaseException, so that a job's own `except Exception` lets them through."""
+"""What may reach a job while it runs, and how it says that it failed.
+
+The interruptions are BaseExceptions, so that a job's own `except Exception` lets them through.
+"""
 
 from datetime import datetime
 
@@ -29,3 +32,15 @@ class Deferred(RunInterrupted):
     def __init__(self, reason: str, *, until: datetime | None = None, seconds: float | None = None) -> None:
         super().__init__(reason)
         self.reason, self.until, self.seconds = reason, until, seconds
+
+
+class JobFailed(Exception):
+    """The job did not do its work. The text is a sentence for people and stands for itself, without a traceback.
+
+    Args:
+        traceback: where the work was done elsewhere, the traceback that came from there.
+    """
+
+    def __init__(self, sentence: str, *, traceback: str = "") -> None:
+        super().__init__(sentence)
+        self.traceback = traceback

@@ -1,8 +1,13 @@
 """What an attempt printed: the last 64 KiB, written to its row now and then while it runs."""
 
+import logging
 import time
 
+from django.db import DatabaseError, InterfaceError, connection
+
 from scheduler.models import Attempt
+
+logger = logging.getLogger(__name__)
 
 KEPT_BYTES = 64 * 1024
 FLUSH_SECONDS = 1.0
@@ -32,14 +37,26 @@ class Output:
         if len(self._kept) > KEPT_BYTES:
             self._kept, self._cut = self._kept[-KEPT_BYTES:], True
         self._written = False
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Flush if the last time was a second ago; for jobs that wait and print nothing meanwhile."""
         if time.monotonic() - self._flushed_at >= FLUSH_SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is new to the attempt's row, unless the attempt has ended."""
-        if self._written:
+        """Write what is new to the attempt's row, unless the attempt has ended.
+
+        Amid a transaction of the job it waits: the row would stay locked until that ends, and the worker's care for
+        its leases would wait with it. A database that is away is borne; the end of the attempt writes all.
+        """
+        if self._written or connection.in_atomic_block:
             return
-        Attempt.objects.filter(run=self._run_id, number=self._attempt, finished_at__isnull=True).update(
-            output=self.text
-        )
-        self._written, self._flushed_at = True, time.monotonic()
+        self._flushed_at = time.monotonic()
+        open_attempt = Attempt.objects.filter(run=self._run_id, number=self._attempt, finished_at__isnull=True)
+        try:
+            open_attempt.update(output=self.text)
+            self._written = True
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("run #%s: its output cannot be written now: %s", self._run_id, type(error).__name__)
+            connection.close()
