@@ -30,7 +30,7 @@ _PARTS = (
 _FAULTS = (
     (r"^$", "has an empty place beside a comma"),
     (r"\?", "uses ?, which is not known here: write * for every value"),
-    (r"~", "asks for a random time (~): write one time, or give the schedule a jitter"),
+    (r"~", "asks for a random time (~): write one fixed time"),
     (r"/0+$", "has a step of 0: write at least 1"),
 )
 

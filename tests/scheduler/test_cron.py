@@ -313,8 +313,7 @@ def test_the_rarest_day_is_found_in_both_directions() -> None:
         ("1,,2 * * * *", "The cron expression's minute field “1,,2” has an empty place beside a comma."),
         (
             "~ * * * *",
-            "The cron expression's minute field “~” asks for a random time (~): "
-            "write one time, or give the schedule a jitter.",
+            "The cron expression's minute field “~” asks for a random time (~): write one fixed time.",
         ),
         (
             "0 0 ? * MON",

@@ -1,0 +1,1 @@
+"""Bringing what one has: crontabs become schedules."""
