@@ -2,7 +2,9 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
+import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
@@ -32,6 +34,23 @@ def number(name: str, default: int) -> int:
     if not value.isdecimal():
         raise ImproperlyConfigured(f"{name} is {value!r}: say a whole number, for example {default}.")
     return int(value)
+
+
+def postgresql(name: str, default: str, **options: Any) -> dict[str, Any]:
+    """Return Django's settings for the PostgreSQL whose URL the variable holds.
+
+    Raises:
+        ImproperlyConfigured: the value is no such URL; the text does not show it, for it may hold a password.
+    """
+    try:
+        database: dict[str, Any] = {**dj_database_url.parse(os.environ.get(name) or default, **options)}
+    except ValueError:
+        database = {}
+    if database.get("ENGINE") != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(
+            f"{name} is no address of a PostgreSQL: say postgresql://user:password@host:5432/name."
+        ) from None
+    return database
 
 
 def words(name: str) -> list[str]:

@@ -5,9 +5,7 @@ into `.tideline/env`, which is read here for what the environment does not say.
 import os
 from pathlib import Path
 
-import dj_database_url
-
-from project.environment import flag, load_tryout, number, words
+from project.environment import flag, load_tryout, number, postgresql, words
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(os.environ.get("TIDELINE_STATE_DIR", BASE_DIR / ".tideline"))
@@ -87,8 +85,9 @@ AUTH_PASSWORD_VALIDATORS = [
 # --- the rows --------------------------------------------------------------------------------------------------
 
 DATABASES = {
-    "default": dj_database_url.config(
-        default="postgresql:///tideline",
+    "default": postgresql(
+        "DATABASE_URL",
+        "postgresql:///tideline",
         # Workers keep their connection over tasks and check it before use, so that a restart of PostgreSQL
         # fails no task; see project/celery.py for the other half.
         conn_max_age=600,

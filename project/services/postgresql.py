@@ -8,7 +8,6 @@ listens on a unix socket in a folder of mode 0700: no other user reaches it, and
 import hashlib
 import os
 import pwd
-import re
 import shutil
 import signal
 import stat
@@ -20,7 +19,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from project.services.server import Server, ServiceError, last_words
+from project.services.server import Server, ServiceError, reason_in
 
 SOCKET_NAME = ".s.PGSQL.5432"
 LONGEST_SOCKET_PATH = 103  # bytes: macOS has 104 with the closing zero, Linux 108
@@ -70,6 +69,12 @@ class PostgreSQL(Server):
             return False
         return True
 
+    def stop(self) -> None:
+        """Stop the server, and remove the folder that was made for its socket alone."""
+        super().stop()
+        if (sockets := socket_folder(self.state)) != self.state and sockets.exists():
+            sockets.rmdir()
+
     def _url(self, database: str) -> str:
         return f"postgresql://{USER}@{quote(str(socket_folder(self.state)), safe='')}/{database}"
 
@@ -78,10 +83,9 @@ class PostgreSQL(Server):
         unfinished = self.state / "postgresql.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         command = [*run_as_nobody(), str(binary("initdb")), "--pgdata", str(unfinished), *CLUSTER_OPTIONS]
-        with self.log.open("ab") as log:
-            made = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+        made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if made.returncode:
-            raise ServiceError(f"PostgreSQL's data folder cannot be made: {reason_in(self.log)} (log: {self.log})")
+            raise ServiceError(f"PostgreSQL's folder {self.data} cannot be made: {reason_in(made.stderr)}.")
         unfinished.rename(self.data)
 
 
@@ -196,10 +200,3 @@ def check_version(data: Path) -> None:
             f"{data} was made by PostgreSQL {found}, and {installed} is installed. Move the folder away to "
             f"start anew, or dump it with PostgreSQL {found} and load the dump."
         )
-
-
-def reason_in(log: Path) -> str:
-    """Return the line of initdb's output that says why it failed; the last ones say that it cleaned up."""
-    told = log.read_text(errors="replace").splitlines()
-    reasons = [line.strip() for line in told if re.search("FATAL|PANIC|error:|No space left", line)]
-    return reasons[-1] if reasons else last_words(log)

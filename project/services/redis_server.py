@@ -80,7 +80,7 @@ def reach_redis(url: str) -> None:
         redis.Redis.from_url(url, socket_timeout=5, retry=Retry(NoBackoff(), 0)).ping()
     except redis.RedisError as error:
         raise ServiceError(
-            f"The Redis of REDIS_URL does not let us in: {error}. "
+            f"The Redis of REDIS_URL does not let us in: {str(error).strip('.')}. "
             "Start it or correct REDIS_URL, or unset it to use the embedded one."
         ) from error
     except ValueError:  # its text may hold the password

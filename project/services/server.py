@@ -1,5 +1,6 @@
 """One server process of ours: started, asked until it answers, watched, stopped. It ends with its starter."""
 
+import re
 import signal
 import subprocess
 import tempfile
@@ -32,6 +33,7 @@ class Server(ABC):
         self.state = state
         self.durable = durable
         self.log = state / f"{self.variable.removesuffix('_URL').lower()}.log"
+        self.said_before = 0  # how long the log was when the present start began
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -75,6 +77,7 @@ class Server(ABC):
 
     def launch(self) -> None:
         """Start the process and wait until it answers."""
+        self.said_before = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log, tempfile.TemporaryFile() as configuration:
             configuration.write(self.configuration())
             configuration.seek(0)
@@ -91,11 +94,15 @@ class Server(ABC):
         deadline = time.monotonic() + START_SECONDS
         while not self.answers():
             if process.poll() is not None:
-                raise ServiceError(f"{self.name} did not start: {last_words(self.log)} (log: {self.log})")
+                raise ServiceError(f"{self.name} did not start: {self.reason()} (log: {self.log})")
             if time.monotonic() > deadline:
                 self.stop()
                 raise ServiceError(f"{self.name} does not answer after {START_SECONDS} s; see its log: {self.log}")
             time.sleep(0.02)
+
+    def reason(self) -> str:
+        """Return why it did not start, from what it has said since the start began."""
+        return reason_in(self.log.read_bytes()[self.said_before :].decode(errors="replace"))
 
     def died(self) -> bool:
         """Return whether the server was started and has ended by itself."""
@@ -145,7 +152,10 @@ def leftover(pid_file: Path, programs: tuple[str, ...]) -> psutil.Process | None
     return None
 
 
-def last_words(log: Path) -> str:
-    """Return the last line of a log that says something."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+def reason_in(said: str) -> str:
+    """Return the line that tells why a server failed; the last lines often only say that it tidied up."""
+    if "No space left on device" in said:
+        return "the disk is full. Make room and start again"
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search("FATAL|PANIC|error:|# ", line)]
+    return (telling or lines or ["it said nothing"])[-1]
