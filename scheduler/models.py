@@ -163,6 +163,12 @@ class Fire(models.Model):
         )
         constraints = (
             models.UniqueConstraint(name="fire_once", fields=["schedule", "fire_at", "kind"]),
+            # A planned instant is fired or skipped once, whether on time or made up.
+            models.UniqueConstraint(
+                name="fire_planned_once",
+                fields=["schedule", "fire_at"],
+                condition=Q(kind__in=[FireKind.SCHEDULED, FireKind.MISFIRE]),
+            ),
             models.CheckConstraint(
                 name="fire_without_run_says_why", condition=Q(outcome=FireOutcome.STARTED) | ~Q(reason="")
             ),

@@ -4,7 +4,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from scheduler import transitions
 from scheduler.models import Attempt, RunEvent, TaskRun
@@ -96,52 +96,6 @@ def test_a_move_can_be_narrowed_to_some_of_the_states_that_allow_it() -> None:
 def test_narrowing_a_move_never_widens_it() -> None:
     run = make_run(RunState.DONE)
     assert move(run, RunState.PENDING, sources=[RunState.DONE]) == []
-
-
-# --- what the database refuses, whoever asks ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("state", "ended"), [(RunState.DONE, False), (RunState.CANCELLED, False), (RunState.FAILED, True)]
-)
-@pytest.mark.parametrize(
-    "assignment",
-    [
-        "state = 'pending', finished_at = NULL, due_at = now()",
-        "result = '1'",
-        "progress = '{}'",
-        "reason = 'other'",
-        "finished_at = now()",
-        "lease_token = 7",
-    ],
-)
-def test_an_ended_run_changes_by_no_statement(state: RunState, ended: bool, assignment: str) -> None:
-    run = make_run(state, ended=ended)
-    before = row(run)
-    with pytest.raises(IntegrityError, match="a run that has ended never changes"):
-        _update(f"scheduler_taskrun SET {assignment}", run)
-    assert row(run) == before
-
-
-@pytest.mark.parametrize("state", RunState)
-@pytest.mark.parametrize(
-    "assignment", ["stat_date = stat_date + 1", "planned_at = planned_at + interval '1 microsecond'"]
-)
-def test_a_run_keeps_its_data_day_and_planned_instant_in_every_state(state: RunState, assignment: str) -> None:
-    run = make_run(state)
-    with pytest.raises(IntegrityError, match=r"never changes|keeps its data day"):
-        _update(f"scheduler_taskrun SET {assignment}", run)
-
-
-def test_an_event_changes_by_no_statement() -> None:
-    run = make_run()
-    with pytest.raises(IntegrityError, match="history never changes"), transaction.atomic():
-        RunEvent.objects.filter(run=run).update(reason="other")
-
-
-def _update(statement: str, run: TaskRun) -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"UPDATE {statement} WHERE id = %s", [run.pk])
 
 
 @pytest.mark.parametrize(("source", "target"), ALLOWED)

@@ -1,0 +1,521 @@
+"""Due schedules become fires and runs: when, which instants, and what keeps one from opening a run."""
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from scheduler import firing, operations
+from scheduler.firing import Fired, fire_all_due, fire_due
+from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.states import FireKind, FireOutcome, RunState
+from tests.races.helpers import run_before
+from tests.scheduler.factories import (
+    A_MOMENT,
+    DAY,
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    events_of,
+    fires_of,
+    make_run,
+    make_schedule,
+    planned,
+    utc,
+)
+
+pytestmark = pytest.mark.django_db
+
+TWO = utc("2026-06-02 02:00")  # when the factory's schedule is next due
+STARTED, SKIPPED = FireOutcome.STARTED, FireOutcome.SKIPPED_MISFIRE
+ON_TIME, MADE_UP = FireKind.SCHEDULED, FireKind.MISFIRE
+
+
+def the_run(schedule: Schedule) -> TaskRun:
+    """Return the schedule's only run."""
+    return TaskRun.objects.get(schedule=schedule)
+
+
+def the_skip(schedule: Schedule) -> Fire:
+    """Return the schedule's only fire that started nothing."""
+    return Fire.objects.exclude(outcome=STARTED).get(schedule=schedule)
+
+
+# --- on time, late, too late --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lateness", "kind", "outcome"),
+    [
+        (timedelta(0), ON_TIME, STARTED),
+        (60 * SECOND - A_MOMENT, ON_TIME, STARTED),
+        (60 * SECOND, ON_TIME, STARTED),
+        (60 * SECOND + A_MOMENT, MADE_UP, STARTED),
+        (HOUR - A_MOMENT, MADE_UP, STARTED),
+        (HOUR, MADE_UP, STARTED),
+        (HOUR + A_MOMENT, MADE_UP, SKIPPED),
+    ],
+)
+def test_late_by_a_minute_is_on_time_within_the_grace_made_up_and_beyond_it_skipped(
+    lateness: timedelta, kind: FireKind, outcome: FireOutcome
+) -> None:
+    """B25: a planner that ticks a minute and a half late still fires."""
+    schedule = make_schedule(misfire_grace_seconds=3600)
+    fire_due(now=TWO + lateness)
+    assert fires_of(schedule) == [(TWO, kind, outcome)]
+    assert planned(schedule) == ([TWO] if outcome == STARTED else [])
+
+
+@pytest.mark.parametrize(("lateness", "outcome"), [(60 * SECOND, STARTED), (60 * SECOND + A_MOMENT, SKIPPED)])
+def test_without_a_grace_what_is_on_time_still_fires(lateness: timedelta, outcome: FireOutcome) -> None:
+    schedule = make_schedule(misfire_grace_seconds=0)
+    fire_due(now=TWO + lateness)
+    assert [fire[2] for fire in fires_of(schedule)] == [outcome]
+
+
+@pytest.mark.parametrize(("early", "claimed"), [(A_MOMENT, 0), (timedelta(0), 1)])
+def test_nothing_fires_before_its_instant(early: timedelta, claimed: int) -> None:
+    make_schedule()
+    assert fire_due(now=TWO - early)[0] == claimed
+
+
+def test_a_paused_schedule_does_not_fire() -> None:
+    schedule = make_schedule(enabled=False)
+    assert fire_due(now=TWO) == (0, Fired())
+    assert fires_of(schedule) == []
+
+
+def test_of_what_was_missed_only_the_latest_is_made_up_and_the_older_are_one_skip() -> None:
+    schedule = make_schedule(cron="*/10 * * * *", due=NOW)
+    fire_due(now=NOW + timedelta(minutes=44))
+    assert fires_of(schedule) == [(NOW, MADE_UP, SKIPPED), (NOW + 40 * MINUTE, MADE_UP, STARTED)]
+    skip = the_skip(schedule)
+    assert (skip.missed_from, skip.missed_until, skip.missed_count) == (NOW, NOW + 30 * MINUTE, 4)
+    assert skip.reason == (
+        "Nobody scanned: 4 due times (2026-06-01 12:00:00 UTC to 2026-06-01 12:30:00 UTC) missed."
+        " Only the latest is made up."
+    )
+    assert the_run(schedule).reason == "Made up 4 min late."
+
+
+def test_when_the_latest_is_on_time_the_older_are_still_one_skip() -> None:
+    schedule = make_schedule(cron="*/10 * * * *", due=NOW)
+    fire_due(now=NOW + 20 * MINUTE + 30 * SECOND)
+    assert fires_of(schedule) == [(NOW, MADE_UP, SKIPPED), (NOW + 20 * MINUTE, ON_TIME, STARTED)]
+    assert the_run(schedule).reason == ""
+
+
+def test_beyond_the_grace_all_that_was_missed_is_one_skip() -> None:
+    schedule = make_schedule(cron="0 */4 * * *", timezone="Asia/Shanghai", due=NOW, misfire_grace_seconds=600)
+    fire_due(now=NOW + 9 * HOUR)
+    skip = the_skip(schedule)
+    assert (skip.missed_from, skip.missed_until, skip.missed_count) == (NOW, NOW + 8 * HOUR, 3)
+    assert skip.reason == (
+        "Nobody scanned: 3 due times (2026-06-01 20:00:00 Asia/Shanghai to 2026-06-02 04:00:00 Asia/Shanghai)"
+        " missed, beyond the misfire grace of 10 min."
+    )
+    assert planned(schedule) == []
+
+
+def test_a_backlog_too_long_to_count_is_one_skip_that_says_so() -> None:
+    schedule = make_schedule(cron="* * * * *", due=NOW)
+    fire_due(now=NOW + 7 * DAY)
+    skip = the_skip(schedule)
+    assert (skip.missed_from, skip.missed_until) == (NOW, NOW + 7 * DAY - MINUTE)
+    assert skip.missed_count == 1000
+    assert "more than 1000 due times" in skip.reason
+    assert planned(schedule) == [NOW + 7 * DAY]
+
+
+# --- the next run -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("now", "upcoming"),
+    [
+        (NOW, NOW + MINUTE),
+        (NOW + MINUTE - A_MOMENT, NOW + MINUTE),
+        (NOW + MINUTE, NOW + 2 * MINUTE),
+        (NOW + MINUTE + A_MOMENT, NOW + 2 * MINUTE),
+        (NOW + 3 * DAY, NOW + 3 * DAY + MINUTE),
+    ],
+)
+def test_the_next_run_is_the_first_instant_strictly_after_now(now: datetime, upcoming: datetime) -> None:
+    schedule = make_schedule(cron="* * * * *", due=NOW)
+    fire_due(now=now)
+    schedule.refresh_from_db()
+    assert schedule.next_run_at == upcoming
+
+
+def test_firing_changes_neither_the_version_nor_the_time_of_the_last_change() -> None:
+    schedule = make_schedule()
+    fire_due(now=TWO)
+    after = Schedule.objects.get(pk=schedule.pk)
+    assert (after.version, after.updated_at) == (schedule.version, schedule.updated_at)
+    assert after.next_run_at == TWO + DAY
+
+
+def test_an_interval_does_not_drift_however_late_it_fires() -> None:
+    schedule = make_schedule(interval_seconds=90, anchor_at=NOW, due=NOW)
+    for lateness in (0, 59, 100, 700):
+        fire_due(now=NOW + timedelta(seconds=lateness))
+    assert planned(schedule) == [NOW, NOW + 90 * SECOND, NOW + 630 * SECOND]
+    schedule.refresh_from_db()
+    assert schedule.next_run_at == NOW + 720 * SECOND
+
+
+def test_a_schedule_that_runs_once_fires_and_has_no_next_run() -> None:
+    schedule = make_schedule(once_at=TWO)
+    fire_due(now=TWO)
+    fire_due(now=TWO + MINUTE)
+    schedule.refresh_from_db()
+    assert planned(schedule) == [TWO]
+    assert schedule.next_run_at is None
+    assert schedule.enabled
+
+
+def test_a_schedule_that_runs_once_and_was_missed_beyond_the_grace_is_one_skip() -> None:
+    schedule = make_schedule(once_at=TWO)
+    fire_due(now=TWO + 2 * HOUR)
+    schedule.refresh_from_db()
+    assert fires_of(schedule) == [(TWO, MADE_UP, SKIPPED)]
+    assert the_skip(schedule).missed_count == 1
+    assert schedule.next_run_at is None
+
+
+def test_the_next_run_moves_only_from_the_claimed_instant() -> None:
+    schedule = make_schedule()
+    elsewhere = TWO + 5 * DAY
+
+    def set_by_hand() -> None:
+        Schedule.objects.filter(pk=schedule.pk).update(next_run_at=elsewhere)
+
+    with run_before("scheduler.firing._move_on", set_by_hand, elsewhere=False):
+        fire_due(now=TWO)
+    schedule.refresh_from_db()
+    assert schedule.next_run_at == elsewhere
+
+
+# --- the second guard: an instant fires once, whatever the plan says -----------------------------------------------
+
+
+@pytest.mark.parametrize("late", [timedelta(0), 60 * SECOND, 5 * MINUTE, 59 * MINUTE, 2 * HOUR], ids=str)
+@pytest.mark.parametrize("late_again", [timedelta(0), 60 * SECOND, 5 * MINUTE, 59 * MINUTE, 2 * HOUR], ids=str)
+@pytest.mark.parametrize("fields", [{}, {"once_at": TWO}, {"interval_seconds": 86_400, "anchor_at": TWO}], ids=str)
+def test_an_instant_that_the_plan_comes_back_to_is_neither_fired_nor_skipped_again(
+    fields: dict[str, Any], late: timedelta, late_again: timedelta
+) -> None:
+    """B32: the loser of the unique race leaves no task row, and says nothing of one."""
+    schedule = make_schedule(due=TWO, **fields)
+    fire_due(now=TWO + late)
+    fires, runs = fires_of(schedule), planned(schedule)
+    assert len(fires) == 1
+
+    Schedule.objects.filter(pk=schedule.pk).update(next_run_at=TWO)
+    assert fire_due(now=TWO + late_again) == (1, Fired())
+    assert (fires_of(schedule), planned(schedule)) == (fires, runs)
+
+
+def test_a_plan_that_was_set_back_over_many_instants_doubles_none_of_them() -> None:
+    schedule = make_schedule(cron="*/10 * * * *", due=NOW)
+    for minutes in (0, 10, 20):
+        fire_due(now=NOW + timedelta(minutes=minutes))
+    Schedule.objects.filter(pk=schedule.pk).update(next_run_at=NOW)
+    fire_due(now=NOW + 25 * MINUTE)
+    assert planned(schedule) == [NOW, NOW + 10 * MINUTE, NOW + 20 * MINUTE]
+    assert TaskRun.objects.filter(fire=None).count() == 0
+
+
+# --- what cannot be read ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"cron": "61 2 * * *"}, "minute field"),
+        ({"cron": "nonsense"}, "1 field instead of five"),
+        ({"timezone": "Mars/Olympus"}, "Mars/Olympus"),
+        ({"trigger": "interval", "interval_seconds": 2_000_000_000, "anchor_at": NOW}, "interval"),
+    ],
+)
+def test_a_trigger_that_was_broken_later_is_unscheduled_says_so_and_stops_no_other(
+    fields: dict[str, Any], said: str
+) -> None:
+    """B64, B71: one schedule that cannot be read never ends the loop of the others."""
+    broken, sound = make_schedule(), make_schedule()
+    Schedule.objects.filter(pk=broken.pk).update(**fields)
+    assert fire_due(now=TWO) == (2, Fired(started=1, broken=1))
+
+    broken.refresh_from_db()
+    assert broken.next_run_at is None
+    assert said in broken.broken_reason
+    assert fires_of(broken) == [(TWO, ON_TIME, FireOutcome.FAILED_TO_START)]
+    assert broken.broken_reason in the_skip(broken).reason
+    assert planned(sound) == [TWO]
+    assert fire_due(now=TWO + HOUR) == (0, Fired())
+
+
+# --- overlap ------------------------------------------------------------------------------------------------------
+
+UNFINISHED = [state for state in RunState if state not in (RunState.DONE, RunState.CANCELLED)]
+WORDINGS = {
+    RunState.AWAITING_APPROVAL: "Run #{} is waiting for an approval. Answer it, then the schedule goes on.",
+    RunState.SUSPENDED: "Run #{} is suspended. Let it go on or give it up, then the schedule goes on.",
+}
+
+
+@pytest.mark.parametrize("state", UNFINISHED)
+def test_skip_gives_way_to_a_run_that_has_not_ended_and_names_it(state: RunState) -> None:
+    schedule = make_schedule(overlap="skip")
+    run = make_run(state, schedule=schedule)
+    assert fire_due(now=TWO) == (1, Fired(skipped=1))
+    wording = WORDINGS.get(state, f"Run #{{}} is still in progress ({state.label}).")
+    assert fires_of(schedule) == [(TWO, ON_TIME, FireOutcome.SKIPPED_OVERLAP)]
+    assert the_skip(schedule).reason == wording.format(run.pk)
+    assert planned(schedule) == [run.planned_at]
+
+
+@pytest.mark.parametrize(
+    ("state", "ended"), [(RunState.DONE, False), (RunState.CANCELLED, False), (RunState.FAILED, True)]
+)
+def test_skip_does_not_give_way_to_a_run_that_has_ended(state: RunState, ended: bool) -> None:
+    schedule = make_schedule(overlap="skip")
+    make_run(state, ended=ended, schedule=schedule)
+    assert fire_due(now=TWO) == (1, Fired(started=1))
+
+
+def test_skip_names_the_oldest_run_that_has_not_ended() -> None:
+    schedule = make_schedule(overlap="skip")
+    oldest = make_run(RunState.SUSPENDED, schedule=schedule)
+    make_run(RunState.PENDING, schedule=schedule)
+    fire_due(now=TWO)
+    assert f"Run #{oldest.pk} is suspended" in the_skip(schedule).reason
+
+
+def test_skip_does_not_give_way_to_another_schedule() -> None:
+    make_run(RunState.RUNNING, schedule=make_schedule(overlap="skip", cron="0 5 * * *"))
+    schedule = make_schedule(overlap="skip")
+    fire_due(now=TWO)
+    assert planned(schedule) == [TWO]
+
+
+@pytest.mark.parametrize("overlap", ["queue", "allow"])
+def test_queue_and_allow_open_the_run_beside_one_that_has_not_ended(overlap: str) -> None:
+    schedule = make_schedule(overlap=overlap)
+    make_run(RunState.RUNNING, schedule=schedule)
+    assert fire_due(now=TWO) == (1, Fired(started=1))
+
+
+@pytest.mark.parametrize(("overlap", "has_key"), [("skip", True), ("queue", True), ("allow", False)])
+def test_only_runs_that_may_overlap_have_no_key(overlap: str, has_key: bool) -> None:
+    schedule = make_schedule(overlap=overlap)
+    fire_due(now=TWO)
+    assert (the_run(schedule).exclusive_key is not None) == has_key
+
+
+def test_what_was_made_up_gives_way_as_what_is_on_time_does() -> None:
+    schedule = make_schedule(cron="*/10 * * * *", due=NOW, overlap="skip")
+    make_run(RunState.RUNNING, schedule=schedule)
+    assert fire_due(now=NOW + 25 * MINUTE) == (1, Fired(skipped=2))
+    assert fires_of(schedule) == [
+        (NOW, MADE_UP, SKIPPED),
+        (NOW + 20 * MINUTE, MADE_UP, FireOutcome.SKIPPED_OVERLAP),
+    ]
+
+
+# --- the data day -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("zone", "cron", "due", "offset", "day"),
+    [
+        ("UTC", "0 2 * * *", "2026-06-02 02:00", 0, "2026-06-02"),
+        ("UTC", "0 2 * * *", "2026-06-02 02:00", -1, "2026-06-01"),
+        ("UTC", "0 2 * * *", "2026-06-01 02:00", -1, "2026-05-31"),
+        ("UTC", "0 2 * * *", "2026-12-31 02:00", 1, "2027-01-01"),
+        ("Asia/Shanghai", "59 23 * * *", "2026-06-02 15:59", 0, "2026-06-02"),
+        ("Asia/Shanghai", "0 0 * * *", "2026-06-02 16:00", 0, "2026-06-03"),
+        ("America/New_York", "0 20 * * *", "2026-06-03 00:00", 0, "2026-06-02"),
+        ("America/New_York", "30 2 * * *", "2026-03-08 07:00", 0, "2026-03-08"),  # the gap: 03:00 local
+        ("Africa/Cairo", "0 0 * * *", "2026-04-23 22:00", 0, "2026-04-24"),  # no midnight: 01:00 local
+        ("Europe/Berlin", "0 0 * * *", "2026-10-24 22:00", -1, "2026-10-24"),  # the day of 25 hours
+        ("Europe/Berlin", "0 0 * * *", "2026-10-25 23:00", -1, "2026-10-25"),
+        ("Pacific/Apia", "0 12 * * *", "2011-12-30 10:00", 0, "2011-12-31"),  # 30 December was left out
+    ],
+)
+def test_the_data_day_is_the_local_date_of_the_planned_instant_and_the_offset(
+    zone: str, cron: str, due: str, offset: int, day: str
+) -> None:
+    """B56, B59, B61, B62: an instant that exists, once, under the day that the zone's clocks show."""
+    at = utc(due)
+    schedule = make_schedule(cron=cron, timezone=zone, now=at - A_MOMENT, stat_date_offset=offset)
+    assert schedule.next_run_at == at
+    fire_due(now=at)
+    assert the_run(schedule).stat_date == date.fromisoformat(day)
+
+
+def test_what_is_made_up_after_midnight_belongs_to_the_day_for_which_it_was_planned() -> None:
+    schedule = make_schedule(cron="50 23 * * *", due=utc("2026-06-01 23:50"))
+    fire_due(now=utc("2026-06-02 00:20"))
+    run = the_run(schedule)
+    assert (run.stat_date, run.planned_at) == (date(2026, 6, 1), utc("2026-06-01 23:50"))
+    assert run.due_at == run.created_at == utc("2026-06-02 00:20")
+
+
+def test_the_new_day_has_its_own_run_and_nothing_of_the_old_one_which_keeps_its_day() -> None:
+    schedule = make_schedule()
+    old = make_run(
+        RunState.FAILED, now=TWO - DAY, schedule=schedule, progress={"page": 7}, progress_done=7, failure_count=2
+    )
+    fire_due(now=TWO)
+    new = TaskRun.objects.latest("id")
+    assert (new.stat_date, new.progress, new.progress_done) == (TWO.date(), {}, None)
+    assert (new.attempt_count, new.failure_count, new.interruption_count) == (0, 0, 0)
+    old.refresh_from_db()
+    assert (old.stat_date, old.state, old.progress) == ((TWO - DAY).date(), RunState.FAILED, {"page": 7})
+
+
+def test_a_run_is_opened_with_what_its_schedule_says_at_that_moment() -> None:
+    schedule = make_schedule(
+        params={"a": 1}, priority=5, timeout_seconds=60, retry_delays=[60, 300], on_interrupt="suspend"
+    )
+    fire_due(now=TWO)
+    run = the_run(schedule)
+    assert (run.name, run.job, run.params) == (schedule.name, "test.noop", {"a": 1})
+    assert (run.priority, run.timeout_seconds, run.retry_delays, run.on_interrupt) == (5, 60, [60, 300], "suspend")
+    assert (run.state, run.due_at, run.started_at, run.lease_expires_at) == (RunState.PENDING, TWO, None, None)
+    assert run.fire == Fire.objects.get(schedule=schedule)
+    assert events_of(run) == [("", "pending", "schedule")]
+
+
+# --- work that is done already ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("started", "opens"), [(-A_MOMENT, True), (timedelta(0), False), (A_MOMENT, False), (-2 * HOUR, True)], ids=str
+)
+def test_work_counts_as_the_planned_work_only_if_it_started_at_or_after_the_planned_instant(
+    started: timedelta, opens: bool
+) -> None:
+    schedule = make_schedule()
+    done = make_run(
+        RunState.DONE,
+        now=TWO + HOUR,
+        schedule=schedule,
+        stat_date=TWO.date(),
+        started_at=TWO + started,
+    )
+    fire_due(now=TWO + HOUR)
+    assert planned(schedule).count(TWO) == int(opens)
+    if not opens:
+        assert fires_of(schedule) == [(TWO, MADE_UP, FireOutcome.ALREADY_DONE)]
+        assert f"Run #{done.pk} did this data day's work" in the_skip(schedule).reason
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"state": RunState.FAILED},
+        {"state": RunState.CANCELLED},
+        {"state": RunState.RUNNING},
+        {"stat_date": (TWO - DAY).date()},
+        {"stat_date": (TWO + DAY).date()},
+    ],
+    ids=str,
+)
+def test_only_work_that_is_done_and_of_the_same_day_counts(fields: dict[str, Any]) -> None:
+    schedule = make_schedule()
+    make_run(**{"state": RunState.DONE, "now": TWO, "schedule": schedule, "stat_date": TWO.date(), **fields})
+    fire_due(now=TWO + MINUTE)
+    assert fires_of(schedule) == [(TWO, ON_TIME, STARTED)]
+
+
+def test_the_work_of_another_schedule_does_not_count() -> None:
+    schedule = make_schedule()
+    make_run(RunState.DONE, now=TWO, schedule=make_schedule(cron="0 5 * * *"), stat_date=TWO.date())
+    fire_due(now=TWO)
+    assert planned(schedule) == [TWO]
+
+
+def test_the_data_day_of_the_work_is_compared_with_its_offset() -> None:
+    schedule = make_schedule(stat_date_offset=-1)
+    make_run(RunState.DONE, now=TWO, schedule=schedule, stat_date=(TWO - DAY).date())
+    fire_due(now=TWO + MINUTE)
+    assert fires_of(schedule) == [(TWO, ON_TIME, FireOutcome.ALREADY_DONE)]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cron": "*/30 * * * *"},
+        {"cron": "0 * * * *"},
+        {"interval_seconds": 86_400, "anchor_at": TWO},
+        {"once_at": TWO},
+    ],
+    ids=str,
+)
+def test_only_fixed_times_ask_whether_the_work_is_done_already(fields: dict[str, Any]) -> None:
+    schedule = make_schedule(due=TWO, **fields)
+    make_run(RunState.DONE, now=TWO, schedule=schedule, stat_date=TWO.date())
+    fire_due(now=TWO)
+    assert fires_of(schedule) == [(TWO, ON_TIME, STARTED)]
+
+
+def test_that_the_work_is_done_is_said_rather_than_what_overlaps() -> None:
+    schedule = make_schedule(overlap="skip")
+    make_run(RunState.DONE, now=TWO, schedule=schedule)
+    make_run(RunState.RUNNING, schedule=schedule)
+    fire_due(now=TWO)
+    assert fires_of(schedule) == [(TWO, ON_TIME, FireOutcome.ALREADY_DONE)]
+
+
+# --- many at once -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 5, 6, 100])
+def test_all_that_is_due_fires_batch_after_batch(batch: int) -> None:
+    schedules = [make_schedule() for _ in range(5)]
+    assert fire_all_due(now=TWO, batch=batch) == Fired(started=5)
+    assert all(planned(schedule) == [TWO] for schedule in schedules)
+
+
+def test_what_is_longest_due_is_claimed_first() -> None:
+    later, earlier = make_schedule(due=TWO), make_schedule(cron="0 1 * * *", due=TWO - HOUR)
+    fire_due(now=TWO, limit=1)
+    assert (planned(earlier), planned(later)) == ([TWO - HOUR], [])
+
+
+def test_a_batch_asks_the_database_as_often_for_many_schedules_as_for_a_few(
+    django_assert_max_num_queries: Callable[..., Any],
+) -> None:
+    def schedules(count: int) -> None:
+        for number in range(count):
+            make_run(RunState.DONE, now=TWO, schedule=make_schedule(overlap=["skip", "queue", "allow"][number % 3]))
+
+    schedules(3)
+    with django_assert_max_num_queries(100) as few:
+        fire_due(now=TWO)
+    schedules(30)
+    with django_assert_max_num_queries(len(few)):
+        fire_due(now=TWO)
+
+
+def test_a_scan_with_nothing_due_looks_at_no_schedule() -> None:
+    for _ in range(20):
+        make_schedule()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        query = Schedule.objects.filter(enabled=True, next_run_at__lte=NOW).order_by("next_run_at", "id")
+        assert "schedule_is_due" in query.explain()
+
+
+def test_a_person_who_runs_it_now_leaves_the_plan_as_it_is() -> None:
+    """B27."""
+    schedule = make_schedule()
+    operations.run_now(schedule, now=TWO - A_MOMENT, actor="ann")
+    fire_due(now=TWO)
+    assert planned(schedule) == [TWO - A_MOMENT, TWO]
+    assert firing.insert_fires([]) == []
