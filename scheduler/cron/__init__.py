@@ -7,7 +7,7 @@ from scheduler.cron.errors import TriggerError
 from scheduler.cron.remarks import remarks, shifted_by_daylight_saving
 from scheduler.cron.spans import Missed, fires_at_most_daily, is_fixed_time, missed, stat_date
 from scheduler.cron.triggers import Cron, Interval, Once, Trigger, cron, interval, once
-from scheduler.cron.zones import zone
+from scheduler.cron.zones import zone, zone_names
 
 __all__ = [
     "Cron",
@@ -26,4 +26,5 @@ __all__ = [
     "shifted_by_daylight_saving",
     "stat_date",
     "zone",
+    "zone_names",
 ]

@@ -28,7 +28,7 @@ def zone(name: str) -> ZoneInfo:
     Raises:
         TriggerError: there is no such zone; the message suggests the nearest names.
     """
-    if name not in _zone_names():
+    if name not in zone_names():
         raise TriggerError("timezone", f"The time zone “{name}” is not known. {_suggestion(name)}")
     return ZoneInfo(name)
 
@@ -91,7 +91,8 @@ def _change_between(place: ZoneInfo, earlier: datetime, later: datetime) -> date
 
 
 @cache
-def _zone_names() -> frozenset[str]:
+def zone_names() -> frozenset[str]:
+    """Return the names that a schedule may have as its zone."""
     return frozenset(available_timezones() - _NOT_A_ZONE)
 
 
@@ -99,7 +100,7 @@ def _suggestion(name: str) -> str:
     """Return what to write instead: zones of that place, else names written nearly so, else examples."""
     wanted = name.strip().casefold().replace(" ", "_")
     # Never "Etc/GMT-8" and the like: their sign is the reverse of what people mean by it.
-    names = {zone.casefold(): zone for zone in sorted(_zone_names()) if not zone.startswith("Etc/")}
+    names = {zone.casefold(): zone for zone in sorted(zone_names()) if not zone.startswith("Etc/")}
     near = _of_that_place(wanted, names) or difflib.get_close_matches(wanted, names, n=3, cutoff=0.7)
     if near and not re.search(r"[+-]\d", wanted):
         return f"Did you mean {' or '.join(names[folded] for folded in near)}?"

@@ -15,6 +15,7 @@ from scheduler.cron.refusals import refusal
 CRON_SETTINGS = {"CRON_TZ", "MAILTO", "MAILFROM", "RANDOM_DELAY", "LOGNAME"}
 LONGEST_TITLE = 80
 
+_BLANKS = re.compile(r"[ \t]+")
 _ASSIGNMENT = re.compile(r"""(?P<name>"[^"]*"|'[^']*'|[^\s=#"'@*][^\s=]*)\s*=\s*(?P<value>.*?)\s*""")
 _QUOTED = re.compile(r"""(["'])(?P<inner>(?:(?!\1).)*)\1""")
 _WITH_INPUT = re.compile(r"(?P<command>(?:\\.|[^\\%]|\\$)*)(?:%(?P<input>.*))?")
@@ -158,7 +159,7 @@ def _entry(number: int, text: str, settings: dict[str, str], *, title: str, with
 def _times(text: str) -> tuple[str, str]:
     """Return the expression, or the word that stands for one, and what follows it."""
     count = 1 if text.startswith("@") else 5
-    parts = text.split(maxsplit=count)
+    parts = _BLANKS.split(text, maxsplit=count)
     if parts[0].lower() == "@reboot":
         raise _NotAnEntry(
             "@reboot runs when the machine starts, and a schedule runs at a time: leave this line in cron.",
@@ -166,7 +167,7 @@ def _times(text: str) -> tuple[str, str]:
         )
     if any("~" in part for part in parts[:count]):
         raise _NotAnEntry("~ lets cron choose a random time: write one fixed time here.", understood=True)
-    if len(parts) <= count:
+    if len(parts) <= count or not parts[count]:
         if "=" in text:
             raise _NotAnEntry("This is neither an assignment (check its quotes) nor a line that runs a command.")
         raise _NotAnEntry("The line ends before its command: five times, then the command.")
@@ -174,10 +175,10 @@ def _times(text: str) -> tuple[str, str]:
 
 
 def _user(rest: str) -> tuple[str, str]:
-    name, *command = rest.split(maxsplit=1)
+    name, *command = _BLANKS.split(rest, maxsplit=1)
     if not _USER_NAME.fullmatch(name):
         raise _NotAnEntry(f"“{name}” is not a user name: if this is a user's own crontab, say --user.")
-    if not command:
+    if not "".join(command):
         raise _NotAnEntry(f"The line ends after the user “{name}”, before its command.")
     return name, command[0]
 

@@ -20,8 +20,8 @@ from scheduler.importing.crontab import Entry, Rejected, parse
 from scheduler.importing.sources import Machine, Source
 from scheduler.models import Schedule
 
-# What cron gives to every command (crontab(5)); a line's own settings win.
-CRON_PATH, CRON_SHELL = "/usr/bin:/bin", "/bin/sh"
+# Where cron looks for programs unless the crontab says otherwise (crontab(5)); the job `command` looks further.
+CRON_PATH = "/usr/bin:/bin"
 LONGEST_NAME = 60
 
 
@@ -97,23 +97,25 @@ def _items(
 def _item(entry: Entry, origin: str, owner: str | None, machine: Machine) -> Item:
     """Return the entry as a schedule to be, or why this machine's runner cannot run it."""
     user = entry.user or owner or machine.user
-    home = machine.home_of(user)
-    if home is None:
-        return _left(entry, f"There is no user “{user}” on this machine.")
-    if user != machine.user and not machine.is_root:
-        return _left(
-            entry,
-            f"It runs as “{user}”, which a runner of “{machine.user}” cannot do. Import it as root, with the runner "
-            "as root, or move the line into your own crontab.",
-        )
-    params = _params(entry, user, home) | ({} if user == machine.user else {"user": user})
+    if reason := _why_not_as(user, machine):
+        return Item(entry.line, entry.text, Outcome.LEFT, reason, entry.notes)
+    params = _params(entry) | ({} if user == machine.user else {"user": user})
     trigger = Cron(entry.expression, entry.zone or machine.zone)
     name = entry.title or _short(entry.command)
     return Item(entry.line, entry.text, Outcome.NEW, "", entry.notes, name, origin, trigger, params)
 
 
-def _left(entry: Entry, reason: str) -> Item:
-    return Item(entry.line, entry.text, Outcome.LEFT, reason, entry.notes)
+def _why_not_as(user: str, machine: Machine) -> str:
+    if user == machine.user:
+        return ""
+    if not machine.has_user(user):
+        return f"There is no user “{user}” on this machine."
+    if machine.is_root:
+        return ""
+    return (
+        f"It runs as “{user}”, and a runner of “{machine.user}” cannot. Run the import and the runner as root, or "
+        "move the line into your own crontab."
+    )
 
 
 def _compared(item: Item, present: Schedule | None, taken: set[str], now: datetime) -> Item:
@@ -132,7 +134,7 @@ def _gone(source: Source, items: list[Item], known: dict[str | None, Schedule]) 
     still_there = {item.origin for item in items}
     for origin, row in known.items():
         if origin and origin.rpartition(":")[0] == _prefix(source) and origin not in still_there:
-            reason = "It still runs here: pause it in the admin if it is not to run any more."
+            reason = "It runs on here: right if you moved it, else pause it in the admin."
             if row.enabled:
                 yield Item(None, "", Outcome.GONE, reason, name=row.name, origin=origin, next_run_at=row.next_run_at)
 
@@ -154,12 +156,17 @@ def _create(source: Source, item: Item, now: datetime) -> Item:
     return replace(item, outcome=Outcome.IMPORTED, next_run_at=schedule.next_run_at)
 
 
-def _params(entry: Entry, user: str, home: str) -> dict[str, Any]:
+def _params(entry: Entry) -> dict[str, Any]:
     """Return the parameters of the job `command`: the command in the surroundings that cron would give it."""
-    usual = {"PATH": CRON_PATH, "SHELL": CRON_SHELL, "HOME": home, "LOGNAME": user, "USER": user}
-    env = usual | entry.environment
-    params: dict[str, Any] = {"command": entry.command, "shell": env["SHELL"], "cwd": env["HOME"], "env": env}
-    return params if entry.stdin is None else params | {"stdin": entry.stdin}
+    env = {"PATH": CRON_PATH} | entry.environment
+    params = {
+        "command": entry.command,
+        "env": env,
+        "shell": env.get("SHELL"),
+        "cwd": env.get("HOME"),
+        "stdin": entry.stdin,
+    }
+    return {name: value for name, value in params.items() if value is not None}
 
 
 def _origin(source: Source, digest: str, copy: int) -> str:

@@ -57,12 +57,13 @@ class Machine:
     is_root: bool
     zone: str
 
-    def home_of(self, user: str) -> str | None:
-        """Return the user's home folder; None if there is no such user."""
+    def has_user(self, name: str) -> bool:
+        """Tell whether there is such a user."""
         try:
-            return pwd.getpwnam(user).pw_dir
+            pwd.getpwnam(name)
         except KeyError:
-            return None
+            return False
+        return True
 
 
 def this_machine(zone: str | None = None) -> Machine:
@@ -71,7 +72,10 @@ def this_machine(zone: str | None = None) -> Machine:
 
 
 def _present_user() -> str:
-    return pwd.getpwuid(os.geteuid()).pw_name
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # containers run under numbers without a name
+        return str(os.geteuid())
 
 
 def _machine_zone() -> str:

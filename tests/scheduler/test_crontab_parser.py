@@ -197,6 +197,8 @@ def test_a_comment_names_one_line_only() -> None:
         ("0~30 5 * * * root /bin/true", "write one fixed time", True),
         ("0 5 * * * root", "ends after the user “root”", False),
         ("0 5 * * *", "ends before its command", False),
+        ("0 5 * * * ", "ends before its command", False),
+        ("0 5 * * * root ", "ends after the user “root”", False),
         ("0 5", "ends before its command", False),
         ("@daily", "ends before its command", False),
         ("61 5 * * * root /bin/true", "minute field “61” is not between 0 and 59", False),
@@ -216,7 +218,7 @@ def test_a_line_that_becomes_no_schedule_says_why_and_the_others_still_work(
 ) -> None:
     before, rejected, after = lines(f"0 1 * * * root a\n{written}\n0 2 * * * root b", with_user=True)
     assert isinstance(rejected, Rejected)
-    assert (rejected.line, rejected.text, rejected.understood) == (2, written, understood)
+    assert (rejected.line, rejected.text, rejected.understood) == (2, written.strip(), understood)
     assert reason in rejected.reason
     assert (before.command, after.command) == ("a", "b")
 

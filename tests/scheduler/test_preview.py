@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from scheduler import schedules
 from scheduler.cron import Interval, cron
+from tests.scheduler import factories  # noqa: F401 -- registers the job test.noop
 
 CHECKOUT = Path(__file__).parents[2]
 CASES = json.loads((Path(__file__).parent / "cases" / "cron.json").read_text())
@@ -146,9 +147,7 @@ def test_a_span_may_hold_ten_thousand_instants(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.django_db
 def test_a_schedule_is_found_by_its_name_and_by_its_id(capsys: pytest.CaptureFixture[str]) -> None:
-    schedule = schedules.create(
-        name="backup", job="command", params=COMMAND, trigger=cron("30 2 * * *", "Asia/Tokyo"), now=NOW
-    )
+    schedule = schedules.create(name="backup", job="test.noop", trigger=cron("30 2 * * *", "Asia/Tokyo"), now=NOW)
     asked = ["--from", "2026-06-01", "--to", "2026-06-02"]
     for name in ("backup", str(schedule.pk)):
         assert instants(capsys, name, *asked) == ["2026-05-31T17:30:00+00:00"]
@@ -156,9 +155,7 @@ def test_a_schedule_is_found_by_its_name_and_by_its_id(capsys: pytest.CaptureFix
 
 @pytest.mark.django_db
 def test_an_interval_is_shown_in_its_schedules_zone(capsys: pytest.CaptureFixture[str]) -> None:
-    schedules.create(
-        name="often", job="command", params=COMMAND, trigger=Interval(90, NOW), timezone="Europe/Berlin", now=NOW
-    )
+    schedules.create(name="often", job="test.noop", trigger=Interval(90, NOW), timezone="Europe/Berlin", now=NOW)
     asked = ["often", "--from", "2026-03-07T06:00:00Z", "--to", "2026-03-07T06:03:00Z"]
     assert printed(capsys, *asked).splitlines()[1:] == [
         "Sat 2026-03-07 07:00:00 +01:00  2026-03-07 06:00:00",
@@ -168,17 +165,12 @@ def test_an_interval_is_shown_in_its_schedules_zone(capsys: pytest.CaptureFixtur
 
 @pytest.mark.django_db
 def test_a_paused_schedule_says_that_it_is_paused(capsys: pytest.CaptureFixture[str]) -> None:
-    schedules.create(
-        name="backup", job="command", params=COMMAND, trigger=cron("@daily", "UTC"), now=NOW, enabled=False
-    )
+    schedules.create(name="backup", job="test.noop", trigger=cron("@daily", "UTC"), now=NOW, enabled=False)
     assert printed(capsys, "backup").startswith("“backup” is paused: none of this happens until it is enabled.")
 
 
 @pytest.mark.django_db
 def test_an_unknown_schedule_is_refused_with_names_like_it() -> None:
-    schedules.create(name="nightly backup", job="command", params=COMMAND, trigger=cron("@daily", "UTC"), now=NOW)
+    schedules.create(name="nightly backup", job="test.noop", trigger=cron("@daily", "UTC"), now=NOW)
     assert refusal("backup") == "There is no schedule “backup”. Did you mean “nightly backup”?"
     assert refusal("4711") == "There is no schedule “4711”."
-
-
-COMMAND = {"command": "true"}

@@ -131,7 +131,7 @@ def _conclusion(listings: list[Listing], machine: Machine, apply: bool) -> Itera
         yield "This was a dry run: nothing is written. Add --apply to import."
     if counts[Outcome.IMPORTED]:
         places = " and ".join(_places(listings))
-        yield f"Cron still runs these lines too: take them out of {places} once you have seen them run here."
+        yield f"If cron runs these lines too, take them out of {places} once you have seen them run here."
     if counts[Outcome.NEW] + counts[Outcome.IMPORTED] + counts[Outcome.PRESENT]:
         yield from _warnings()
 
