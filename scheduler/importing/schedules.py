@@ -23,6 +23,7 @@ from scheduler.models import Schedule
 # Where cron looks for programs unless the crontab says otherwise (crontab(5)); the job `command` looks further.
 CRON_PATH = "/usr/bin:/bin"
 LONGEST_NAME = 60
+NEEDED = ("name", "origin", "next_run_at", "enabled")
 
 
 class Outcome(StrEnum):
@@ -61,7 +62,7 @@ class Item:
 
 def plan(sources: Iterable[Source], machine: Machine, *, now: datetime) -> Iterator[tuple[Source, list[Item]]]:
     """Yield each source with what would become of its lines; nothing is written."""
-    known = {row.origin: row for row in Schedule.objects.filter(origin__startswith="crontab:").only(*_NEEDED)}
+    known = {row.origin: row for row in Schedule.objects.filter(origin__startswith="crontab:").only(*NEEDED)}
     taken: set[str] = set()
     for source in sources:
         items = list(_items(source, machine, known, taken, now))
@@ -72,9 +73,6 @@ def carry_out(source: Source, items: Iterable[Item], *, now: datetime) -> Iterat
     """Create the schedules that are to be imported, each by itself; a refused one says why."""
     for item in items:
         yield _create(source, item, now) if item.outcome is Outcome.NEW else item
-
-
-_NEEDED = ("name", "origin", "next_run_at", "enabled")
 
 
 def _items(
@@ -130,13 +128,12 @@ def _compared(item: Item, present: Schedule | None, taken: set[str], now: dateti
 
 
 def _gone(source: Source, items: list[Item], known: dict[str | None, Schedule]) -> Iterator[Item]:
-    """Yield the schedules that came from this source and whose line is not there any more."""
+    """Yield the enabled schedules that came from this source and whose line is not there any more."""
     still_there = {item.origin for item in items}
+    reason = "It runs on here: right if you moved it, else pause it in the admin."
     for origin, row in known.items():
-        if origin and origin.rpartition(":")[0] == _prefix(source) and origin not in still_there:
-            reason = "It runs on here: right if you moved it, else pause it in the admin."
-            if row.enabled:
-                yield Item(None, "", Outcome.GONE, reason, name=row.name, origin=origin, next_run_at=row.next_run_at)
+        if origin and _came_from(source, origin) and origin not in still_there and row.enabled:
+            yield Item(None, "", Outcome.GONE, reason, name=row.name, origin=origin, next_run_at=row.next_run_at)
 
 
 def _create(source: Source, item: Item, now: datetime) -> Item:
@@ -172,6 +169,10 @@ def _params(entry: Entry) -> dict[str, Any]:
 def _origin(source: Source, digest: str, copy: int) -> str:
     """Return what a line is remembered by; a line that stands there twice runs twice, in cron as here."""
     return f"{_prefix(source)}:{digest}" + (f"-{copy}" if copy > 1 else "")
+
+
+def _came_from(source: Source, origin: str) -> bool:
+    return origin.rpartition(":")[0] == _prefix(source)
 
 
 def _prefix(source: Source) -> str:
