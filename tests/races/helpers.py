@@ -65,7 +65,8 @@ def run_after(target: str, rival: Callable[[], object], *, elsewhere: bool = Tru
 @contextmanager
 def _hooked(target: str, rival: Callable[[], object], elsewhere: bool, *, before: bool) -> Iterator[None]:
     owner, name = _resolve(target)
-    original, acted = getattr(owner, name), []
+    original = getattr(owner, name)
+    acted: list[bool] = []
 
     def act() -> None:
         if not acted:
