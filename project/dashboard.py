@@ -1,0 +1,163 @@
+"""The home page: what a person on duty looks at first. Every number leads to the list behind it.
+
+It asks a fixed number of questions whatever the rows, and counts no further than CAP: a number that large is read as
+"many" anyway.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from project.health import ScanState, scan_states
+from project.kit.admin import badge, when
+from project.kit.clock import database_now
+from scheduler.admin import cells, questions, triggers
+from scheduler.models import Schedule, TaskRun
+from scheduler.states import COLOURS, RunState
+
+CAP = 1000
+LINES = 6
+
+Condition = Callable[[datetime], Q]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A number, what it counts, and the list behind it."""
+
+    label: str | Promise
+    count: int
+    url: str
+    colour: str
+
+    @property
+    def shown(self) -> str:
+        """The number, or that it is many."""
+        return f"{CAP:,}+" if self.count > CAP else f"{self.count:,}"
+
+
+# What needs a person, or will soon: label, condition, name of the list's question, colour when there are any.
+RUN_TROUBLE: tuple[tuple[str | Promise, Condition, str, str], ...] = (
+    (_("failed in 24 h"), questions.has_failed_lately, "failed-24h", "red"),
+    (_("stuck"), questions.is_stuck, "stuck", "red"),
+    (_("overdue"), questions.is_overdue, "overdue", "red"),
+    (_("suspended"), questions.is_suspended, "suspended", "amber"),
+    (_("waiting for approval"), questions.waits_for_approval, "approval", "amber"),
+    (_("waiting for a retry"), questions.waits_for_retry, "retry", "amber"),
+)
+SCHEDULE_STANDING: tuple[tuple[str | Promise, Condition, str, str], ...] = (
+    (_("broken"), questions.is_broken, "broken", "red"),
+    (_("overdue"), questions.is_late, "overdue", "red"),
+    (_("paused"), questions.is_paused, "paused", "amber"),
+)
+
+
+def home(request: HttpRequest) -> dict[str, Any]:
+    """Return what the home page shows to this user."""
+    now = database_now()
+    context: dict[str, Any] = {"now": now, "scans": [_scan_line(state, now) for state in scan_states(now)]}
+    if request.user.has_perm("scheduler.view_taskrun"):  # type: ignore[union-attr]
+        context |= {
+            "trouble": _run_trouble(now),
+            "unfinished": _unfinished(),
+            "done": _tile(TaskRun, _("done in 24 h"), questions.was_done_lately, "done-24h", "green", now),
+            "failures": [_failure_line(run, now) for run in _latest_failures(now)],
+        }
+    if request.user.has_perm("scheduler.view_schedule"):  # type: ignore[union-attr]
+        context |= {
+            "schedules": _schedule_tiles(now),
+            "upcoming": [_upcoming_line(schedule, now) for schedule in _next_schedules()],
+        }
+    return context
+
+
+# --- runs --------------------------------------------------------------------------------------------------------
+
+
+def _run_trouble(now: datetime) -> list[Tile]:
+    return [_tile(TaskRun, label, condition, name, colour, now) for label, condition, name, colour in RUN_TROUBLE]
+
+
+def _unfinished() -> list[Tile]:
+    """Count the unfinished runs by state, from the index that holds only those."""
+    rows = TaskRun.objects.filter(finished_at__isnull=True).values_list("state").annotate(count=Count("id"))
+    counts = dict(rows.order_by())
+    return [
+        Tile(state.label, counts[state], _list_url(TaskRun, f"show=unfinished&state__exact={state}"), COLOURS[state])
+        for state in RunState
+        if state in counts
+    ]
+
+
+def _latest_failures(now: datetime) -> QuerySet[TaskRun]:
+    failed = TaskRun.objects.filter(questions.has_failed_lately(now)).order_by("-finished_at")
+    return failed.only("id", "name", "stat_date", "reason", "finished_at")[:LINES]
+
+
+def _failure_line(run: TaskRun, now: datetime) -> dict[str, SafeString]:
+    return {
+        "run": cells.run_link(run.pk, f"#{run.pk} {run.name}"),
+        "reason": cells.short(run.reason, 120),
+        "at": when(run.finished_at, now),
+    }
+
+
+# --- schedules -----------------------------------------------------------------------------------------------------
+
+
+def _schedule_tiles(now: datetime) -> list[Tile]:
+    counted = {name: Count("id", filter=condition(now)) for _label, condition, name, _colour in SCHEDULE_STANDING}
+    counts = Schedule.objects.aggregate(all=Count("id"), **counted)
+    every = Tile(_("schedules"), counts["all"], _list_url(Schedule, ""), "grey")
+    return [every] + [
+        Tile(label, counts[name], _list_url(Schedule, f"show={name}"), colour)
+        for label, _condition, name, colour in SCHEDULE_STANDING
+    ]
+
+
+def _next_schedules() -> QuerySet[Schedule]:
+    return Schedule.objects.filter(enabled=True, next_run_at__isnull=False).order_by("next_run_at")[:LINES]
+
+
+def _upcoming_line(schedule: Schedule, now: datetime) -> dict[str, Any]:
+    return {
+        "schedule": cells.schedule_link(schedule.pk, schedule.name),
+        "words": triggers.in_words(schedule),
+        "at": when(schedule.next_run_at, now),
+    }
+
+
+# --- parts ---------------------------------------------------------------------------------------------------------
+
+
+def _scan_line(state: ScanState, now: datetime) -> dict[str, Any]:
+    mark = state.mark
+    return {
+        "name": state.name,
+        "badge": badge(_("recent"), "green") if state.recent else badge(_("missing"), "red"),
+        "last": when(mark.last_at, now) if mark else format_html("{}", _("never")),
+        "by": mark.last_by if mark else "",
+        "note": mark.note if mark else "",
+        "why": state.scan.reason,
+    }
+
+
+def _tile(
+    model: type[TaskRun], label: str | Promise, condition: Condition, name: str, colour: str, now: datetime
+) -> Tile:
+    count = model.objects.filter(condition(now))[: CAP + 1].count()
+    return Tile(label, count, _list_url(model, f"show={name}"), colour)
+
+
+def _list_url(model: type[TaskRun] | type[Schedule], query: str) -> str:
+    url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{url}?{query}" if query else url

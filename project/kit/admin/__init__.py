@@ -1,0 +1,40 @@
+"""The parts of which the control panel's pages are made; they know no app.
+
+Badges and relative times, object actions (a confirmation page, a POST, a permission, an entry in the audit log),
+the optimistic lock of forms, read-only history with lists that never count, and filters that answer questions.
+"""
+
+from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm
+from project.kit.admin.badges import badge
+from project.kit.admin.bulk_actions import BulkActionsMixin
+from project.kit.admin.filters import DayFilter, Question, QuestionFilter
+from project.kit.admin.history import HistoryAdmin, UncountedList
+from project.kit.admin.instants import absolute, relative, span, when
+from project.kit.admin.locking import VersionLockedForm, VersionLockMixin
+from project.kit.admin.object_actions import ObjectActionsMixin
+from project.kit.admin.pages import ObjectPageMixin, PanelAdmin, seen_at
+
+__all__ = [
+    "Asked",
+    "BulkActionsMixin",
+    "DayFilter",
+    "Done",
+    "HistoryAdmin",
+    "ObjectAction",
+    "ObjectActionsMixin",
+    "ObjectPageMixin",
+    "PanelAdmin",
+    "Question",
+    "QuestionFilter",
+    "ReasonForm",
+    "RequiredReasonForm",
+    "UncountedList",
+    "VersionLockMixin",
+    "VersionLockedForm",
+    "absolute",
+    "badge",
+    "relative",
+    "seen_at",
+    "span",
+    "when",
+]

@@ -1,0 +1,99 @@
+"""Pages of our own inside the Django admin: what all lists share, and a page that shows a row instead of a form."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_safe
+
+if TYPE_CHECKING:
+    AnyAdmin = admin.ModelAdmin[Any]
+else:
+    AnyAdmin = admin.ModelAdmin
+
+
+def seen_at(row: Model) -> datetime:
+    """Return the database's instant at which the row was read by an admin's queryset."""
+    instant: datetime = vars(row)["seen_at"]
+    return instant
+
+
+class PanelList(ChangeList):
+    """A list whose rows carry what only the list shows."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """Return the rows of the list, with the columns that `for_list` adds."""
+        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        if isinstance(self.model_admin, PanelAdmin):
+            rows = self.model_admin.for_list(rows)
+        return rows
+
+
+class PanelAdmin(AnyAdmin):
+    """An admin whose rows know when they were read: relative times need no clock of their own, and no query more."""
+
+    show_full_result_count = False
+    list_per_page = 50
+    list_max_show_all = 0
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Return the list's class."""
+        return PanelList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows, each with `seen_at`."""
+        return super().get_queryset(request).annotate(seen_at=Now())
+
+    def for_list(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the list's rows with what its columns need beyond the row."""
+        return rows
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the list's actions; rows are never deleted by the dozen."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+
+class ObjectPageMixin(PanelAdmin):
+    """Shows a row on a page of its own instead of a form.
+
+    Attributes:
+        page_template: the whole page; it includes the fragment.
+        fragment_template: what `?fragment` alone answers with, for pages that refresh themselves.
+    """
+
+    page_template: str
+    fragment_template: str
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return what the fragment shows of the row."""
+        return {}
+
+    @method_decorator(require_safe)
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the row."""
+        row = self.get_object(request, unquote(object_id))
+        if not self.has_view_permission(request, row):
+            raise PermissionDenied
+        if row is None:
+            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined,no-any-return]
+        context = {"original": row, "now": seen_at(row), "opts": self.opts, **self.page_context(request, row)}
+        if "fragment" in request.GET:
+            return TemplateResponse(request, self.fragment_template, context)
+        site = self.admin_site.each_context(request)
+        return TemplateResponse(
+            request,
+            self.page_template,
+            {**site, "title": str(row), "media": self.media, **context, **(extra_context or {})},
+        )

@@ -1,0 +1,116 @@
+// What the control panel's pages do in the browser. Each of them works without it, too.
+"use strict";
+
+// --- the viewer's zone, so that the server shows instants by the viewer's clocks (project/kit/zones.py) --------
+
+function rememberZone() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  if (zone) document.cookie = `tideline_zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+}
+
+// --- a page that refreshes itself while what it shows goes on ----------------------------------------------------
+
+function refreshWhileItRuns(holder) {
+  const seconds = () => Number(holder.querySelector("[data-refresh]")?.dataset.refresh || 0);
+  let misses = 0;
+
+  async function refresh() {
+    if (document.hidden) return again();
+    try {
+      const answer = await fetch(`${location.pathname}?fragment`, { redirect: "error", credentials: "same-origin" });
+      if (!answer.ok) throw new Error(answer.status);
+      replace(holder, await answer.text());
+      misses = 0;
+    } catch {
+      misses += 1; // logged out, or the server is away: ask less and less often
+    }
+    holder.classList.toggle("stale", misses > 1);
+    again();
+  }
+
+  function again() {
+    if (seconds()) setTimeout(refresh, seconds() * 1000 * Math.min(2 ** misses, 30));
+  }
+  again();
+}
+
+// Takes over what the reader has opened, closed or scrolled, and leaves a selection alone.
+function replace(holder, html) {
+  if (holder.contains(getSelection().anchorNode) && !getSelection().isCollapsed) return;
+  const focused = holder.contains(document.activeElement) && document.activeElement.getAttribute("href");
+  const kept = new Map();
+  for (const part of holder.querySelectorAll("[data-keep]")) {
+    kept.set(part.dataset.keep, [part.open, part.querySelector("pre")?.scrollTop]);
+  }
+  holder.innerHTML = html;
+  for (const part of holder.querySelectorAll("[data-keep]")) {
+    const [open, top] = kept.get(part.dataset.keep) ?? [part.open, undefined];
+    part.open = open;
+    if (top !== undefined) part.querySelector("pre").scrollTop = top;
+  }
+  if (focused) holder.querySelector(`[href="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// --- the form of a schedule: only the fields of its trigger, what its job takes, what it would fire -------------
+
+const TRIGGER_ROWS = { cron: ["cron"], interval: ["interval_seconds", "anchor_at"], once: ["once_at"] };
+
+function showTriggerFields(form) {
+  for (const [trigger, names] of Object.entries(TRIGGER_ROWS)) {
+    for (const name of names) {
+      form.querySelector(`.form-row.field-${name}`)?.classList.toggle("hidden", form.elements.trigger.value !== trigger);
+    }
+  }
+}
+
+function showJobSheet(form) {
+  for (const sheet of document.querySelectorAll("#job-sheets [data-job]")) {
+    sheet.hidden = sheet.dataset.job !== form.elements.job.value;
+  }
+}
+
+function previewTrigger(form, preview) {
+  const names = ["trigger", "cron", "interval_seconds", "anchor_at", "once_at", "timezone"];
+  const typed = () => new URLSearchParams(names.map((name) => [name, form.elements[name].value])).toString();
+  let shown = form.classList.contains("adding") ? "" : typed();
+  let waiting;
+
+  async function show() {
+    const asked = typed();
+    if (asked === shown) return;
+    const answer = await fetch(`${preview.dataset.url}?${asked}`, { credentials: "same-origin" });
+    if (!answer.ok || asked !== typed()) return;
+    shown = asked;
+    preview.querySelector("div").innerHTML = await answer.text();
+    preview.hidden = false;
+  }
+
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(show, 300);
+  });
+}
+
+function scheduleForm(form) {
+  document.querySelector(".form-row.field-timezone")?.after(document.getElementById("preview"));
+  document.querySelector(".form-row.field-params")?.after(document.getElementById("job-sheets"));
+  const redraw = () => {
+    showTriggerFields(form);
+    showJobSheet(form);
+  };
+  form.addEventListener("change", redraw);
+  redraw();
+  previewTrigger(form, document.getElementById("preview"));
+}
+
+// --- start --------------------------------------------------------------------------------------------------------
+
+rememberZone();
+const fragment = document.getElementById("fragment");
+if (fragment) refreshWhileItRuns(fragment);
+const editing = document.querySelector("#schedule_form");
+if (editing?.elements.trigger) scheduleForm(editing);
+for (const field of document.querySelectorAll("[data-submit]")) {
+  field.addEventListener("change", () => field.form.requestSubmit());
+}

@@ -1,0 +1,65 @@
+"""The filters of the scheduler's lists."""
+
+from typing import Any
+
+from django.contrib.admin import SimpleListFilter
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from project.kit.admin import DayFilter, QuestionFilter
+from scheduler.admin.questions import RUN_QUESTIONS, SCHEDULE_QUESTIONS
+from scheduler.jobs.registry import JOBS
+from scheduler.models import Schedule
+
+
+class RunQuestionFilter(QuestionFilter):
+    """Runs by what people ask about them."""
+
+    questions = RUN_QUESTIONS
+
+
+class ScheduleQuestionFilter(QuestionFilter):
+    """Schedules by what people ask about them."""
+
+    questions = SCHEDULE_QUESTIONS
+
+
+class DataDayFilter(DayFilter):
+    """Runs by their data day."""
+
+    title = _("data day")
+    parameter_name = "stat_date"
+
+
+class JobFilter(SimpleListFilter):
+    """Rows by their job; the choices are the registered jobs, so that nobody reads all of history for them."""
+
+    title = _("job")
+    parameter_name = "job"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the registered jobs."""
+        return [(key, JOBS[key].title) for key in sorted(JOBS)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the chosen job."""
+        return queryset.filter(job=self.value()) if self.value() else queryset
+
+
+class ScheduleFilter(SimpleListFilter):
+    """Rows of the one schedule that a link named; there may be too many schedules to choose from here."""
+
+    title = _("schedule")
+    parameter_name = "schedule"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the named schedule."""
+        named = request.GET.get(self.parameter_name, "")
+        rows = Schedule.objects.filter(pk=named).values_list("name", flat=True) if named.isdecimal() else ()
+        return [(named, name) for name in rows]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the named schedule."""
+        named = self.value()
+        return queryset.filter(schedule=named) if named and named.isdecimal() else queryset

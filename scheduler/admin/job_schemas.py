@@ -1,0 +1,63 @@
+"""What each job takes, from its JSON schema, as lines of a table beside the form."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler.admin.cells import pretty_json
+from scheduler.jobs.registry import JOBS, Job
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a job."""
+
+    name: str
+    kind: str
+    required: bool
+    default: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobSheet:
+    """A job and what it takes. `open` means that it takes whatever it is given."""
+
+    key: str
+    title: str
+    parameters: list[Parameter]
+    open: bool
+    resumable: bool
+
+
+def job_sheets(keys: Iterable[str]) -> list[JobSheet]:
+    """Return the sheets of those jobs that are registered."""
+    return [_sheet(JOBS[key]) for key in keys if key in JOBS]
+
+
+def _sheet(job: Job) -> JobSheet:
+    return JobSheet(job.key, job.title, list(_parameters(job.schema())), job.params is None, job.resumable)
+
+
+def _parameters(schema: dict[str, Any]) -> Iterator[Parameter]:
+    required = schema.get("required", ())
+    for name, described in schema.get("properties", {}).items():
+        default = pretty_json(described["default"]) if described.get("default") not in (None, "", [], {}) else ""
+        kind = _kind(described, schema.get("$defs", {}))
+        yield Parameter(name, kind, name in required, default, described.get("description", ""))
+
+
+def _kind(described: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Return the type in a few words: `integer`, `list of string`, `"GET" or "POST"`."""
+    if "$ref" in described:
+        return _kind(definitions.get(described["$ref"].rsplit("/", 1)[-1], {}), definitions)
+    if "enum" in described:
+        return " | ".join(pretty_json(value) for value in described["enum"])
+    if "const" in described:
+        return pretty_json(described["const"])
+    if "anyOf" in described:
+        kinds = [_kind(choice, definitions) for choice in described["anyOf"]]
+        return " | ".join(kind for kind in kinds if kind != "null")
+    if described.get("type") == "array":
+        return f"list of {_kind(described.get('items', {}), definitions)}"
+    return str(described.get("format") or described.get("type") or "any")

@@ -1,0 +1,114 @@
+"""What people ask about schedules and runs, each as a condition: the lists filter by them, the home page counts them."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from project.kit.admin import Question
+from scheduler.models import Fire
+from scheduler.states import RunState
+
+# A scan comes every second: what is due for longer than this is late.
+PATIENCE = timedelta(seconds=60)
+DAY = timedelta(days=1)
+
+
+def is_unfinished(now: datetime) -> Q:
+    """Runs that have not ended."""
+    return Q(finished_at__isnull=True)
+
+
+def is_running(now: datetime) -> Q:
+    """Runs that a worker has."""
+    return Q(finished_at__isnull=True, state=RunState.RUNNING)
+
+
+def is_overdue(now: datetime) -> Q:
+    """Runs that are due for longer than a scan takes, whatever keeps them."""
+    return Q(due_at__lt=now - PATIENCE)
+
+
+def is_stuck(now: datetime) -> Q:
+    """Runs whose worker let its lease expire; the next rescue frees them."""
+    return Q(finished_at__isnull=True, state=RunState.RUNNING, lease_expires_at__lt=now)
+
+
+def has_failed_today(now: datetime) -> Q:
+    """Runs that failed for good since the viewer's midnight."""
+    midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    return Q(finished_at__gte=midnight, state=RunState.FAILED)
+
+
+def has_failed_lately(now: datetime) -> Q:
+    """Runs that failed for good in the last 24 hours."""
+    return Q(finished_at__gte=now - DAY, state=RunState.FAILED)
+
+
+def was_done_lately(now: datetime) -> Q:
+    """Runs that ended well in the last 24 hours."""
+    return Q(finished_at__gte=now - DAY, state=RunState.DONE)
+
+
+def waits_for_retry(now: datetime) -> Q:
+    """Runs that failed and are tried again."""
+    return Q(finished_at__isnull=True, state=RunState.FAILED)
+
+
+def is_suspended(now: datetime) -> Q:
+    """Runs that were interrupted and wait for a person."""
+    return Q(finished_at__isnull=True, state=RunState.SUSPENDED)
+
+
+def waits_for_approval(now: datetime) -> Q:
+    """Runs that ask a question."""
+    return Q(finished_at__isnull=True, state=RunState.AWAITING_APPROVAL)
+
+
+RUN_QUESTIONS = (
+    Question("unfinished", _("unfinished"), is_unfinished),
+    Question("running", _("running"), is_running),
+    Question("overdue", _("overdue"), is_overdue),
+    Question("stuck", _("stuck (lease expired)"), is_stuck),
+    Question("retry", _("waiting for its retry"), waits_for_retry),
+    Question("suspended", _("suspended"), is_suspended),
+    Question("approval", _("waiting for approval"), waits_for_approval),
+    Question("failed-today", _("failed today"), has_failed_today),
+    Question("failed-24h", _("failed in 24 h"), has_failed_lately),
+    Question("done-24h", _("done in 24 h"), was_done_lately),
+)
+
+
+def is_due(now: datetime) -> Q:
+    """Schedules that the next scan fires."""
+    return Q(enabled=True, next_run_at__lte=now)
+
+
+def is_late(now: datetime) -> Q:
+    """Schedules that no scan fired in time."""
+    return Q(enabled=True, next_run_at__lt=now - PATIENCE)
+
+
+def is_paused(now: datetime) -> Q:
+    """Schedules that a person paused."""
+    return Q(enabled=False)
+
+
+def is_broken(now: datetime) -> Q:
+    """Schedules whose trigger cannot be read any more."""
+    return ~Q(broken_reason="")
+
+
+def never_fired(now: datetime) -> Q:
+    """Schedules without a fire of any kind."""
+    return Q(~Exists(Fire.objects.filter(schedule=OuterRef("pk"))))
+
+
+SCHEDULE_QUESTIONS = (
+    Question("due", _("due now"), is_due),
+    Question("overdue", _("overdue"), is_late),
+    Question("paused", _("paused"), is_paused),
+    Question("broken", _("broken"), is_broken),
+    Question("never-fired", _("never fired"), never_fired),
+)

@@ -1,0 +1,175 @@
+"""What a person can do with a run."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from project.kit.admin import Asked, Done, ObjectAction, relative
+from scheduler import operations
+from scheduler.models import TaskRun
+from scheduler.states import RunState
+
+# --- cancel ----------------------------------------------------------------------------------------------------
+
+
+def _cancel_obstacle(run: TaskRun) -> str:
+    if run.finished_at is not None:
+        return _("Run #%(id)s has ended already (%(state)s).") % _named(run)
+    if run.cancel_requested_at is not None:
+        return _("Run #%(id)s was asked to cancel already; it ends at its next checkpoint.") % _named(run)
+    return ""
+
+
+def _cancel_consequences(run: TaskRun, now: datetime) -> list[str]:
+    if run.state == RunState.RUNNING:
+        first = _("%(worker)s works on it. It ends at its next checkpoint; a shell command is terminated.")
+        how = first % {"worker": run.lease_owner}
+    else:
+        how = _("It is %(state)s and not running, so it is cancelled at once.") % _named(run)
+    return [
+        how,
+        _("What it has done so far stays done, and its checkpoint is kept."),
+        _("A cancelled run stays cancelled. Its work for %(day)s can be run again, as a new run.")
+        % {"day": run.stat_date},
+    ]
+
+
+def _cancel(run: TaskRun, asked: Asked) -> Done:
+    if operations.cancel(run, now=asked.now, actor=asked.actor, reason=asked.reason):
+        return Done(_("Run #%(id)s is cancelled.") % _named(run))
+    return Done(_("Run #%(id)s is asked to cancel; it ends at its next checkpoint.") % _named(run))
+
+
+# --- retry now, let go on --------------------------------------------------------------------------------------
+
+
+def _retry_obstacle(run: TaskRun) -> str:
+    if run.finished_at is None and run.state in (RunState.FAILED, RunState.DEFERRED):
+        return ""
+    return _("Run #%(id)s is %(state)s; only one that waits for its time can be retried now.") % _named(run)
+
+
+def _retry_consequences(run: TaskRun, now: datetime) -> list[str]:
+    due = relative(run.due_at, now) if run.due_at else "–"
+    return [
+        _("It would be due %(when)s; instead it is due at once.") % {"when": due},
+        _("It goes on from its checkpoint, for the same data day %(day)s.") % {"day": run.stat_date},
+    ]
+
+
+def _retry(run: TaskRun, asked: Asked) -> Done:
+    operations.retry_now(run, now=asked.now, actor=asked.actor, reason=asked.reason)
+    return Done(_("Run #%(id)s is due now.") % _named(run))
+
+
+def _go_on_obstacle(run: TaskRun) -> str:
+    if run.state == RunState.SUSPENDED:
+        return ""
+    return _("Run #%(id)s is %(state)s, not suspended.") % _named(run)
+
+
+def _go_on_consequences(run: TaskRun, now: datetime) -> list[str]:
+    where = (
+        _("It goes on from its checkpoint.") if run.progress else _("It has no checkpoint, so it starts from nothing.")
+    )
+    return [_("It is due at once, for its data day %(day)s.") % {"day": run.stat_date}, where]
+
+
+def _let_go_on(run: TaskRun, asked: Asked) -> Done:
+    operations.let_go_on(run, now=asked.now, actor=asked.actor, reason=asked.reason)
+    return Done(_("Run #%(id)s goes on.") % _named(run))
+
+
+# --- run again -------------------------------------------------------------------------------------------------
+
+
+def _again_obstacle(run: TaskRun) -> str:
+    if run.finished_at is not None:
+        return ""
+    return _("Run #%(id)s has not ended (%(state)s).") % _named(run)
+
+
+def _again_from_progress_obstacle(run: TaskRun) -> str:
+    if not run.progress and run.finished_at is not None:
+        return _("Run #%(id)s has no checkpoint; run it again from nothing.") % _named(run)
+    return _again_obstacle(run)
+
+
+def _again_consequences(from_progress: bool) -> Callable[[TaskRun, datetime], list[str]]:
+    def consequences(run: TaskRun, now: datetime) -> list[str]:
+        opened = _("A new run is opened for the data day %(day)s, due at once, with the parameters of this one.")
+        if from_progress:
+            where = _("It begins with a copy of the checkpoint, and skips what that says is done.")
+        else:
+            where = _("It begins from nothing: what this run has done is done a second time.")
+        sentences = [opened % {"day": run.stat_date}, where, _("This run stays as it is.")]
+        if run.exclusive_key:
+            sentences.append(_("While another run of its schedule is in progress, it waits for it."))
+        return sentences
+
+    return consequences
+
+
+def _again(from_progress: bool) -> Callable[[TaskRun, Asked], Done]:
+    def perform(run: TaskRun, asked: Asked) -> Done:
+        again = operations.run_again(
+            run, now=asked.now, actor=asked.actor, from_progress=from_progress, reason=asked.reason
+        )
+        return Done(_("Run #%(id)s was opened.") % _named(again), show=again)
+
+    return perform
+
+
+def _named(run: TaskRun) -> dict[str, object]:
+    return {"id": run.pk, "state": run.get_state_display()}
+
+
+CANCEL = ObjectAction(
+    name="cancel",
+    label=gettext_lazy("Cancel"),
+    permission="scheduler.cancel_taskrun",
+    obstacle=_cancel_obstacle,
+    consequences=_cancel_consequences,
+    perform=_cancel,
+    tone="danger",
+    bulk=True,
+)
+RETRY_NOW = ObjectAction(
+    name="retry",
+    label=gettext_lazy("Retry now"),
+    permission="scheduler.retry_taskrun",
+    obstacle=_retry_obstacle,
+    consequences=_retry_consequences,
+    perform=_retry,
+    tone="primary",
+    bulk=True,
+)
+LET_GO_ON = ObjectAction(
+    name="go-on",
+    label=gettext_lazy("Let go on"),
+    permission="scheduler.resume_taskrun",
+    obstacle=_go_on_obstacle,
+    consequences=_go_on_consequences,
+    perform=_let_go_on,
+    tone="primary",
+    bulk=True,
+)
+RUN_AGAIN_FROM_PROGRESS = ObjectAction(
+    name="again-from-progress",
+    label=gettext_lazy("Run again from progress"),
+    permission="scheduler.retry_taskrun",
+    obstacle=_again_from_progress_obstacle,
+    consequences=_again_consequences(from_progress=True),
+    perform=_again(from_progress=True),
+)
+RUN_AGAIN_FROM_NOTHING = ObjectAction(
+    name="again-from-nothing",
+    label=gettext_lazy("Run again from nothing"),
+    permission="scheduler.retry_taskrun",
+    obstacle=_again_obstacle,
+    consequences=_again_consequences(from_progress=False),
+    perform=_again(from_progress=False),
+)
+RUN_ACTIONS = (LET_GO_ON, RETRY_NOW, RUN_AGAIN_FROM_PROGRESS, RUN_AGAIN_FROM_NOTHING, CANCEL)

@@ -1,0 +1,173 @@
+"""Runs: the list, and the page of one. Nobody edits a run; what can be done with it are actions."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from project.kit.admin import BulkActionsMixin, HistoryAdmin, ObjectPageMixin, seen_at, when
+from scheduler.admin import cells
+from scheduler.admin.filters import DataDayFilter, JobFilter, RunQuestionFilter, ScheduleFilter
+from scheduler.admin.next_steps import blocker_of, next_step
+from scheduler.admin.run_actions import RUN_ACTIONS
+from scheduler.models import Attempt, Schedule, TaskRun
+from scheduler.operations import NotPossible
+from scheduler.states import RunState
+
+ATTEMPTS_SHOWN = 20
+EVENTS_SHOWN = 100
+RERUNS_SHOWN = 10
+REFRESH_SECONDS = 2
+
+
+@admin.register(TaskRun)
+class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
+    """The runs."""
+
+    list_display = ("number", "name", "stat_date", "badges", "next_or_last", "why", "bar", "tries", "started", "lasted")
+    list_display_links = ("number", "name")
+    list_filter = (RunQuestionFilter, "state", JobFilter, ScheduleFilter, DataDayFilter)
+    search_fields = ("name",)
+    search_help_text = gettext_lazy("number, or part of a schedule's name")
+    ordering = ("-id",)
+    object_actions = RUN_ACTIONS
+    refusals = (NotPossible,)
+    page_template = "admin/object_page.html"
+    fragment_template = "admin/scheduler/taskrun/page.html"
+
+    def seen(self, row: TaskRun) -> str:
+        """Return the state that a confirmation is bound to; a checkpoint made meanwhile does not matter."""
+        return f"{row.state}:{row.attempt_count}:{row.cancel_requested_at is not None}"
+
+    def for_list(self, rows: QuerySet[TaskRun]) -> QuerySet[TaskRun]:
+        """Return the rows without what only the page shows."""
+        return rows.defer("params", "progress", "result")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[TaskRun], search_term: str
+    ) -> tuple[QuerySet[TaskRun], bool]:
+        """Find a run by its number, or runs by their schedule's name; each has an index, a run's own name has none."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        if term.removeprefix("#").isdecimal():
+            return queryset.filter(pk=term.removeprefix("#")), False
+        schedules = list(Schedule.objects.filter(name__icontains=term).values_list("pk", flat=True)[:1000])
+        return queryset.filter(Q(schedule__in=schedules) | Q(schedule=None, name__icontains=term)), False
+
+    # --- the list's columns ------------------------------------------------------------------------------------
+
+    @admin.display(description=gettext_lazy("run"))
+    def number(self, run: TaskRun) -> str:
+        """Its number."""
+        return f"#{run.pk}"
+
+    @admin.display(description=gettext_lazy("state"))
+    def badges(self, run: TaskRun) -> SafeString:
+        """Its state."""
+        return cells.run_badges(run, seen_at(run))
+
+    @admin.display(description=gettext_lazy("next / last"))
+    def next_or_last(self, run: TaskRun) -> SafeString:
+        """When something happens next, or happened last."""
+        return _next_or_last(run, seen_at(run))
+
+    @admin.display(description=gettext_lazy("why"))
+    def why(self, run: TaskRun) -> SafeString:
+        """Why it is in this state."""
+        return cells.short(run.reason, 70)
+
+    @admin.display(description=gettext_lazy("progress"))
+    def bar(self, run: TaskRun) -> SafeString:
+        """How far it got."""
+        return cells.progress(run)
+
+    @admin.display(description=gettext_lazy("attempts"))
+    def tries(self, run: TaskRun) -> int:
+        """How often a worker began it."""
+        return run.attempt_count
+
+    @admin.display(description=gettext_lazy("started"))
+    def started(self, run: TaskRun) -> SafeString:
+        """When it first began."""
+        return when(run.started_at, seen_at(run))
+
+    @admin.display(description=gettext_lazy("took"))
+    def lasted(self, run: TaskRun) -> str:
+        """How long it took, or takes so far."""
+        return cells.took(run.started_at, run.finished_at, seen_at(run))
+
+    # --- the page ----------------------------------------------------------------------------------------------
+
+    def page_context(self, request: HttpRequest, row: TaskRun) -> dict[str, Any]:
+        """Return what the page shows of a run."""
+        now, blocker = seen_at(row), blocker_of(row)
+        attempts = list(row.attempts.order_by("-number").defer("output", "traceback")[:ATTEMPTS_SHOWN])
+        return {
+            "run": row,
+            "badges": cells.run_badges(row, now),
+            "next_step": next_step(row, now, blocker),
+            "actions": self.offered_actions(request, row),
+            "progress": cells.progress(row),
+            "facts": _facts(row, now),
+            "checkpoint": cells.pretty_json(row.progress) if row.progress else "",
+            "params": cells.pretty_json(row.params) if row.params else "",
+            "result": cells.pretty_json(row.result) if row.result is not None else "",
+            "attempts": [_attempt_line(attempt, now) for attempt in attempts],
+            "latest": row.attempts.order_by("-number").first(),
+            "more_attempts": row.attempt_count > ATTEMPTS_SHOWN,
+            "events": list(row.events.order_by("-id")[:EVENTS_SHOWN])[::-1],
+            "reruns": list(row.reruns.order_by("-id").only("id", "state")[:RERUNS_SHOWN]),
+            "refresh_seconds": None if row.finished_at else REFRESH_SECONDS,
+        }
+
+
+def _next_or_last(run: TaskRun, now: datetime) -> SafeString:
+    if run.finished_at is not None:
+        return format_html("{} {}", _("ended"), when(run.finished_at, now))
+    if run.due_at is not None:
+        return format_html("{} {}", _("due"), when(run.due_at, now))
+    if run.checkpoint_at is not None:
+        return format_html("{} {}", _("checkpoint"), when(run.checkpoint_at, now))
+    return format_html("–")
+
+
+def _facts(run: TaskRun, now: datetime) -> list[tuple[str, Any]]:
+    """Return what is known of the run beside its state, as labels and values; what does not apply is left out."""
+    facts: list[tuple[str, Any]] = [
+        (_("data day"), run.stat_date.isoformat()),
+        (_("schedule"), cells.schedule_link(run.schedule_id, run.schedule.name) if run.schedule else None),
+        (_("fire"), cells.fire_link(run.fire, cells.kind_text(run.fire.kind)) if run.fire else None),
+        (_("run again of"), cells.run_link(run.rerun_of_id) if run.rerun_of_id else None),
+        (_("job"), run.job),
+        (_("planned"), when(run.planned_at, now)),
+        (_("opened"), when(run.created_at, now)),
+        (_("due"), when(run.due_at, now) if run.due_at else None),
+        (_("started"), when(run.started_at, now) if run.started_at else None),
+        (_("ended"), when(run.finished_at, now) if run.finished_at else None),
+        (_("took"), cells.took(run.started_at, run.finished_at, now) if run.started_at else None),
+        (_("held by"), f"{run.lease_owner} ({run.lease_pid})" if run.state == RunState.RUNNING else None),
+        (_("lease until"), when(run.lease_expires_at, now) if run.state == RunState.RUNNING else None),
+        (_("failures"), run.failure_count or None),
+        (_("interruptions in a row"), run.interruption_count or None),
+        (_("retry after"), ", ".join(cells.seconds_text(delay) for delay in run.retry_delays) or None),
+        (_("attempt timeout"), cells.seconds_text(run.timeout_seconds) if run.timeout_seconds else None),
+        (_("when interrupted"), run.get_on_interrupt_display()),
+        (_("priority"), run.priority or None),
+    ]
+    return [(label, value) for label, value in facts if value is not None]
+
+
+def _attempt_line(attempt: Attempt, now: datetime) -> dict[str, Any]:
+    return {
+        "attempt": attempt,
+        "badge": cells.attempt_badge(attempt),
+        "started": when(attempt.started_at, now),
+        "took": cells.took(attempt.started_at, attempt.finished_at, now),
+    }

@@ -1,0 +1,126 @@
+"""What a schedule's page shows above its form: where it stands, what comes, what came of it."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BooleanField, Case, F, QuerySet, Value, When
+from django.db.models.functions import JSONObject
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from project.kit.admin import badge, when
+from scheduler import cron, schedules
+from scheduler.admin import cells, triggers
+from scheduler.admin.questions import PATIENCE
+from scheduler.admin.schedule_form import ScheduleForm
+from scheduler.cron import Trigger, TriggerError
+from scheduler.models import Fire, Schedule, TaskRun
+
+STRIP_ON_PAGE = 60
+FIRES_SHOWN = 6
+RUNS_SHOWN = 6
+
+
+def schedule_badge(schedule: Schedule, now: datetime) -> SafeString:
+    """Return where the schedule stands as a badge."""
+    if schedule.broken_reason:
+        return badge(_("broken"), "red", schedule.broken_reason)
+    if not schedule.enabled:
+        return badge(_("paused"), "amber", schedule.pause_reason)
+    if schedule.next_run_at is None:
+        return badge(_("ended"), "grey", _("No time of its trigger is left."))
+    if schedule.next_run_at < now - PATIENCE:
+        return badge(_("overdue"), "red", _("No scan fired it in time."))
+    return badge(_("enabled"), "green")
+
+
+def standing(schedule: Schedule, now: datetime) -> SafeString | str:
+    """Return in a sentence why the schedule is where it is."""
+    if schedule.broken_reason:
+        return schedule.broken_reason
+    if not schedule.enabled:
+        return _("Paused: %(why)s") % {"why": schedule.pause_reason or _("no reason was given")}
+    if schedule.next_run_at is None:
+        return _("No time of its trigger is left, so it fires no more.")
+    return triggers.in_words(schedule)
+
+
+def overview(schedule: Schedule, now: datetime) -> dict[str, Any]:
+    """Return what stands above the form."""
+    fires = Fire.objects.filter(schedule=schedule).select_related("run").order_by("-fire_at")
+    runs = TaskRun.objects.filter(schedule=schedule).order_by("-id")
+    return {
+        "badge": schedule_badge(schedule, now),
+        "standing": standing(schedule, now),
+        "upcoming": _upcoming_of(schedule, now),
+        "fires": [_fire_line(fire, now) for fire in fires.defer(*_heavy("run__"))[:FIRES_SHOWN]],
+        "runs": [_run_line(run, now) for run in runs.defer(*_heavy())[:RUNS_SHOWN]],
+        "strip": cells.strip(runs.values_list(strip_cell(), flat=True)[:STRIP_ON_PAGE]),
+    }
+
+
+def strip_cell() -> JSONObject:
+    """Return the columns of a run that a strip shows, as one value."""
+    is_due = Case(When(due_at__isnull=False, then=Value(True)), default=Value(False), output_field=BooleanField())
+    return JSONObject(id=F("id"), state=F("state"), stat_date=F("stat_date"), due=is_due)
+
+
+def preview(form: ScheduleForm, now: datetime) -> dict[str, Any]:
+    """Return the times that the typed trigger would fire, or what is wrong with it."""
+    form.full_clean()
+    faults = [fault for name in schedules.TRIGGER_FIELDS for fault in form.errors.get(name, ())]
+    if faults:
+        return {"faults": faults}
+    return _upcoming(form.instance.as_trigger(), form.instance.timezone, now)
+
+
+def _upcoming_of(schedule: Schedule, now: datetime) -> dict[str, Any]:
+    try:
+        return _upcoming(schedule.as_trigger(), schedule.timezone, now)
+    except TriggerError as error:
+        return {"faults": [str(error)]}
+
+
+def _upcoming(trigger: Trigger, zone: str, now: datetime) -> dict[str, Any]:
+    return {
+        "words": triggers.trigger_in_words(trigger),
+        "zone": zone,
+        "times": triggers.upcoming(trigger, zone, now),
+        "remarks": cron.remarks(trigger),
+    }
+
+
+def _fire_line(fire: Fire, now: datetime) -> dict[str, Any]:
+    run: TaskRun | None = getattr(fire, "run", None)
+    return {
+        "fire": cells.fire_link(fire, when(fire.fire_at, now)),
+        "kind": cells.kind_text(fire.kind),
+        "badge": cells.fire_badge(fire.outcome),
+        "reason": fire.reason,
+        "run": cells.run_link(run.pk) if run else "",
+    }
+
+
+def _run_line(run: TaskRun, now: datetime) -> dict[str, Any]:
+    return {
+        "run": cells.run_link(run.pk),
+        "stat_date": run.stat_date.isoformat(),
+        "badges": cells.run_badges(run, now),
+        "bar": cells.progress(run),
+        "started": when(run.started_at, now),
+        "took": cells.took(run.started_at, run.finished_at, now),
+    }
+
+
+def _heavy(prefix: str = "") -> tuple[str, ...]:
+    return tuple(f"{prefix}{name}" for name in ("params", "progress", "result"))
+
+
+def latest_runs(schedule_pk: Any, count: int) -> QuerySet[TaskRun, dict[str, Any]]:
+    """Return the strip of a list's row, as a subquery."""
+    return TaskRun.objects.filter(schedule=schedule_pk).order_by("-id").values(cell=strip_cell())[:count]
+
+
+def latest_fire(schedule_pk: Any, column: str) -> QuerySet[Fire, Any]:
+    """Return a column of the latest fire of a list's row, as a subquery."""
+    return Fire.objects.filter(schedule=schedule_pk).order_by("-fire_at").values(column)[:1]

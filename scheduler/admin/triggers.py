@@ -1,0 +1,67 @@
+"""A schedule's trigger for people: in words, and as the times that come next in two zones."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from zoneinfo import ZoneInfo
+
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from project.kit.admin import absolute, span, when
+from scheduler import cron
+from scheduler.cron import Cron, Interval, Trigger
+from scheduler.cron.expression import parse
+from scheduler.models import Schedule
+
+UPCOMING = 5
+# Far enough for five fires of any trigger that fires at all.
+HORIZON = timedelta(days=366 * 250)
+
+
+@dataclass(frozen=True, slots=True)
+class Upcoming:
+    """One time to come, by the clocks of the schedule's zone and of the viewer's."""
+
+    there: str
+    here: str
+    relative: SafeString
+    remark: str
+
+
+def in_words(schedule: Schedule) -> str:
+    """Return the trigger as a sentence, or as it is written where it cannot be read any more."""
+    try:
+        trigger = schedule.as_trigger()
+    except cron.TriggerError:
+        return schedule.cron or str(schedule.get_trigger_display())
+    return trigger_in_words(trigger)
+
+
+def trigger_in_words(trigger: Trigger) -> str:
+    """Return the trigger as a sentence."""
+    match trigger:
+        case Cron(expression=expression):
+            return str(parse(expression).fields.explain())
+        case Interval(seconds=seconds):
+            return _("Every %(span)s") % {"span": span(timedelta(seconds=seconds))}
+        case _:
+            return _("Once at %(instant)s") % {"instant": absolute(trigger.at)}
+
+
+def upcoming(trigger: Trigger, zone: str, now: datetime) -> list[Upcoming]:
+    """Return the next times of the trigger, with a remark where a change of the clocks moves or doubles one."""
+    instants = list(islice(trigger.instants(now, now + HORIZON), UPCOMING))
+    remarks = cron.shifted_by_daylight_saving(trigger, instants)
+    there, here = cron.zone(zone), timezone.get_current_timezone()
+    return [
+        Upcoming(_clock(instant, there), _clock(instant, here), when(instant, now), remarks.get(instant, ""))
+        for instant in instants
+    ]
+
+
+def _clock(instant: datetime, zone: ZoneInfo | object) -> str:
+    """Return the weekday, date and time that the zone's clocks show; seconds only where there are some."""
+    local = instant.astimezone(zone)  # type: ignore[arg-type]
+    return f"{local:%a %Y-%m-%d %H:%M:%S}".removesuffix(":00")
