@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError
+from django.db import OperationalError, ProgrammingError
 
 from project.kit.clock import database_now
 from scheduler.cron import TriggerError, zone
@@ -50,8 +50,8 @@ class Command(BaseCommand):
             listings = _listings(found, machine, database_now(), apply=options["apply"])
         except TriggerError as error:
             raise CommandError(error.message) from error
-        except OperationalError as error:
-            raise CommandError(f"The database cannot be reached: {str(error).splitlines()[0]}") from error
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError(f"The database cannot be used: {str(error).splitlines()[0]}") from error
         missing = [source for source in sources if isinstance(source, Missing)]
         report = _as_json if options["json"] else _as_text
         self.stdout.write("\n".join(report(listings, missing, machine, options["apply"])))

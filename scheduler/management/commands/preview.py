@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError
+from django.db import OperationalError, ProgrammingError
 
 from project.kit.clock import database_now
 from scheduler.cron import Trigger, TriggerError, cron, remarks, shifted_by_daylight_saving, zone
@@ -55,8 +55,8 @@ class Command(BaseCommand):
             instants = _instants(asked, options)
         except TriggerError as error:
             raise CommandError(error.message) from error
-        except OperationalError as error:
-            raise CommandError(f"The database cannot be reached: {str(error).splitlines()[0]}") from error
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError(f"The database cannot be used: {str(error).splitlines()[0]}") from error
         if options["json"]:
             self.stdout.write(json.dumps([instant.isoformat() for instant in instants], indent=1))
         else:
