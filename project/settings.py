@@ -67,8 +67,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "project" / "templates"],
-        "APP_DIRS": True,
+        "APP_DIRS": True,  # the templates and static files of `project` are found as those of the first app
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
@@ -113,7 +112,6 @@ LOCALE_PATHS = [BASE_DIR / "project" / "locale"]
 
 STATIC_URL = "static/"
 STATIC_ROOT = None if PLAIN_HTTP else BASE_DIR / "staticfiles"
-STATICFILES_DIRS = [BASE_DIR / "project" / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

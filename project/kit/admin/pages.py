@@ -88,7 +88,12 @@ class ObjectPageMixin(PanelAdmin):
             raise PermissionDenied
         if row is None:
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined,no-any-return]
-        context = {"original": row, "now": seen_at(row), "opts": self.opts, **self.page_context(request, row)}
+        context = {
+            "original": row,
+            "opts": self.opts,
+            "fragment_template": self.fragment_template,
+            **self.page_context(request, row),
+        }
         if "fragment" in request.GET:
             return TemplateResponse(request, self.fragment_template, context)
         site = self.admin_site.each_context(request)
