@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from scheduler import cron
-from scheduler.cron import Trigger
+from scheduler.cron import Trigger, TriggerError
 
 
 class Schedule(models.Model):
@@ -130,4 +130,7 @@ class Schedule(models.Model):
         cron.zone(self.timezone)
         if self.trigger == self.TriggerKind.INTERVAL:
             return cron.interval(self.interval_seconds, self.anchor_at)
-        return cron.once(self.once_at)
+        if self.trigger == self.TriggerKind.ONCE:
+            return cron.once(self.once_at)
+        kinds = ", ".join(self.TriggerKind.values)
+        raise TriggerError("trigger", f"The trigger “{self.trigger}” is not known. There are {kinds}.")
