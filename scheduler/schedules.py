@@ -1,6 +1,6 @@
 """Schedules come, change, pause and go on. Every way to write one leads through here: form, import, API, try-out."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import F
 
 from scheduler import cron, wording
-from scheduler.cron import Cron, Interval, Once, Trigger, TriggerError
+from scheduler.cron import Cron, Interval, Missed, Once, Trigger, TriggerError
 from scheduler.firing import insert_fires
 from scheduler.jobs.registry import BadParams, UnknownJob, get_job
 from scheduler.models import Fire, Schedule
@@ -86,7 +86,7 @@ def save_changes(schedule: Schedule, *, expected_version: int, now: datetime) ->
     """Write what really changed and return the names of those fields; a whole form posted back changes nothing.
 
     A changed trigger recomputes the next run from the instant that was due: a fire that is due already, and that
-    the new trigger also covers, is still made.
+    the new trigger also covers, is still made. What the new one does not cover is one recorded skip.
 
     Raises:
         StaleVersion: it was saved by somebody else since `expected_version`.
@@ -104,6 +104,8 @@ def save_changes(schedule: Schedule, *, expected_version: int, now: datetime) ->
         if current.broken_reason or set(changed) & set(TRIGGER_FIELDS):
             schedule.next_run_at = _next_run_after_edit(current, schedule, now)
             schedule.broken_reason = ""
+            if schedule.next_run_at != current.next_run_at:
+                _record_left_out(current, now)
         schedule.version, schedule.updated_at = current.version + 1, now
         schedule.full_clean()
         schedule.save(update_fields=[*changed, "next_run_at", "broken_reason", "version", "updated_at"])
@@ -158,13 +160,12 @@ def enable(schedule: Schedule, *, now: datetime) -> bool:
         if current.enabled:
             return False
         prepare(current, now=now)
-        trigger = current.as_trigger()
-        _record_paused_span(current, trigger, now)
+        _record_left_out(current, now)
         Schedule.objects.filter(pk=current.pk).update(
             enabled=True,
             pause_reason="",
             broken_reason="",
-            next_run_at=trigger.next_after(now),
+            next_run_at=current.as_trigger().next_after(now),
             version=F("version") + 1,
             updated_at=now,
         )
@@ -190,8 +191,8 @@ def _usual_overlap(trigger: Trigger) -> str:
 def _first_run(schedule: Schedule, now: datetime) -> datetime:
     upcoming = schedule.as_trigger().next_after(now)
     if upcoming is None:
-        field = "once_at" if schedule.trigger == Schedule.TriggerKind.ONCE else schedule.trigger
-        raise ValidationError({field: "This lies in the past, so it would never fire. Choose a later instant."})
+        sentence = "This lies in the past, so it would never fire. Choose a later instant."
+        raise ValidationError({_form_field(schedule.trigger): sentence})
     return upcoming
 
 
@@ -202,23 +203,34 @@ def _next_run_after_edit(current: Schedule, edited: Schedule, now: datetime) -> 
     return _first_run(edited, now)
 
 
-def _record_paused_span(schedule: Schedule, trigger: Trigger, now: datetime) -> None:
-    since = schedule.next_run_at
-    left_out = cron.missed(trigger, since, now) if since is not None and since < now else None
+def _record_left_out(schedule: Schedule, now: datetime) -> None:
+    """Record as one skip what is due and will not fire: the schedule was paused, or has another trigger now."""
+    left_out = _due_until(schedule, now)
     if left_out is None:
         return
     skip = Fire(
         schedule=schedule,
         fire_at=left_out.first,
         kind=FireKind.MISFIRE,
-        outcome=FireOutcome.SKIPPED_PAUSED,
-        reason=wording.paused(left_out, schedule),
+        outcome=FireOutcome.SKIPPED_MISFIRE if schedule.enabled else FireOutcome.SKIPPED_PAUSED,
+        reason=wording.changed(left_out, schedule) if schedule.enabled else wording.paused(left_out, schedule),
         missed_from=left_out.first,
         missed_until=left_out.last,
         missed_count=left_out.count,
         recorded_at=now,
     )
     insert_fires([skip])
+
+
+def _due_until(schedule: Schedule, now: datetime) -> Missed | None:
+    """Return what is due and not fired, the present instant included."""
+    due = schedule.next_run_at
+    if due is None or due > now:
+        return None
+    try:
+        return cron.missed(schedule.as_trigger(), due, now + timedelta.resolution)
+    except TriggerError:  # edited in the database, and not scanned since
+        return Missed(due, due, 1, capped=False)
 
 
 def _form_field(trigger_field: str) -> str:

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
 
 def local(instant: datetime, zone: str) -> str:
-    """Return the instant as a wall clock in the zone shows it."""
-    return f"{instant.astimezone(cron.zone(zone)):%Y-%m-%d %H:%M:%S} {zone}"
+    """Return the instant as a wall clock in the zone shows it, or in UTC if there is no such zone any more."""
+    try:
+        return f"{instant.astimezone(cron.zone(zone)):%Y-%m-%d %H:%M:%S} {zone}"
+    except cron.TriggerError:
+        return local(instant, "UTC")
 
 
 def duration(span: timedelta) -> str:
@@ -52,6 +55,11 @@ def paused(span: cron.Missed, schedule: "Schedule") -> str:
     """Why due instants were left out while a schedule was paused."""
     why = f" ({schedule.pause_reason})" if schedule.pause_reason else ""
     return f"The schedule was paused{why}: {_due_times(span, schedule.timezone)} left out."
+
+
+def changed(span: cron.Missed, schedule: "Schedule") -> str:
+    """Why due instants were left out when a schedule was changed."""
+    return f"The schedule was changed before it fired: {_due_times(span, schedule.timezone)} left out."
 
 
 def overlap(run_id: int, state: RunState) -> str:

@@ -174,7 +174,8 @@ def test_a_refused_move_leaves_the_attempt_open() -> None:
 
 @pytest.mark.parametrize("column", ["failure_count", "interruption_count"])
 def test_a_move_may_count(column: str) -> None:
-    run = make_run(RunState.RUNNING, **{column: 2})
+    counted: dict[str, Any] = {column: 2}
+    run = make_run(RunState.RUNNING, **counted)
     move(run, RunState.PENDING, counting=[column])
     assert getattr(TaskRun.objects.get(pk=run.pk), column) == 3
 
