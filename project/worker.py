@@ -3,11 +3,9 @@
 Wired to Celery's signals by project/celery.py once the apps are loaded.
 """
 
-import ctypes
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -19,13 +17,16 @@ from django.db import close_old_connections, connection
 from project import scans
 from project.beat import SCANS
 from project.kit.clock import database_now
-from scheduler.identity import ThisWorker, become_worker, this_worker
+from scheduler.identity import become_worker, this_worker
 from scheduler.keeping import LeaseKeeper
 
 logger = logging.getLogger(__name__)
 
-TICK_SECONDS = 1.0
+TICK_SECONDS = 0.25
 SCAN_TASKS = {scan.task: name for name, scan in SCANS.items()}
+
+# In a child that was asked to stop: the result of its last task is on its way by then.
+LEAVE_AFTER_SECONDS = 0.2
 
 _busy = threading.Event()  # in a child: a task is being executed
 
@@ -36,7 +37,6 @@ def wire() -> None:
     keeper = LeaseKeeper(worker, database_now)
     watch = scans.ScanWatch(SCANS, scan_here, by=f"watch of {worker.name}")
     signals.worker_shutting_down.connect(lambda **_: keeper.stop(), weak=False)
-    signals.worker_process_init.connect(_become_child, weak=False)
     signals.task_prerun.connect(_before_task, weak=False)
     signals.task_postrun.connect(_after_task, weak=False)
     for name, tick in (("leases", keeper.tick), ("lease guard", keeper.guard), ("scan watch", watch.tick)):
@@ -85,38 +85,34 @@ def _tick_for_ever(tick: Callable[[], None], gate: ForkGate) -> None:
 # --- in the children -------------------------------------------------------------------------------------------
 
 
-def _become_child(**_: Any) -> None:
-    _die_with_parent()
-    signal.signal(signal.SIGTERM, _on_terminate)
-
-
-def _die_with_parent() -> None:
-    """Have the kernel kill this child when the main process dies: without it nobody would extend its leases."""
-    if sys.platform != "linux":
-        return
-    set_parent_death_signal = 1
-    ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGKILL)
-
-
-def _on_terminate(signum: int, frame: FrameType | None) -> None:
-    """A whole process group is often told to stop (systemd does): a busy child lets its job reach a checkpoint."""
-    this_worker().signals.stop()
-    if not _busy.is_set():
-        os._exit(0)
-
-
 def _before_task(**_: Any) -> None:
     _busy.set()
+    # Not earlier: billiard sets its own handler last of all when a child begins, and that one ends the job amid
+    # its work. An idle child is ended by it, and that is right.
+    signal.signal(signal.SIGTERM, _on_terminate)
     # The connection lives over tasks; here a broken one is noticed and replaced before the task meets it.
     close_old_connections()
 
 
+def _on_terminate(signum: int, frame: FrameType | None) -> None:
+    """A whole process group is often told to stop (systemd does): a busy child lets its job reach a checkpoint."""
+    this_worker().signals.stop_here()
+    if not _busy.is_set():
+        os._exit(0)
+
+
 def _after_task(task: Task, retval: Any = None, **_: Any) -> None:
-    name = SCAN_TASKS.get(task.name)
-    if name is not None:
-        scans.mark(name, by=_worker_name(this_worker()), note=retval if isinstance(retval, str) else "")
-    _busy.clear()
+    try:
+        name = SCAN_TASKS.get(task.name)
+        if name is not None:
+            scans.mark(name, by=f"worker {this_worker().name}", note=retval if isinstance(retval, str) else "")
+    finally:
+        _busy.clear()
+        if this_worker().signals.stopping_here:
+            _leave_soon()
 
 
-def _worker_name(worker: ThisWorker) -> str:
-    return f"worker {worker.name}"
+def _leave_soon() -> None:
+    """End this child when it has told the main process how its task ended."""
+    signal.signal(signal.SIGALRM, _on_terminate)
+    signal.setitimer(signal.ITIMER_REAL, LEAVE_AFTER_SECONDS)

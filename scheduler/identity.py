@@ -23,36 +23,38 @@ class SharedSignals:
     that it is stopping, and until when (CLOCK_MONOTONIC, seconds) its leases are sure to hold.
     """
 
-    _LAYOUT = struct.Struct("=?xxxxxxxd")
+    # Each has a place of its own, so that the threads of the main process which write them never undo each other.
+    _STOPPING = 0
+    _HOLD_UNTIL = slice(8, 16)
+    _NUMBER = struct.Struct("=d")
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, self._LAYOUT.size)
-        self._write(stopping=False, leases_hold_until=float("inf"))
+        self._memory = mmap.mmap(-1, 16)
+        self.stopping_here = False  # not shared: only the calling process was asked to stop
+        self.leases_hold_until(float("inf"))
 
     @property
     def stopping(self) -> bool:
-        """Whether the worker was asked to stop."""
-        return bool(self._read()[0])
+        """Whether the worker was asked to stop, or the calling process of it alone."""
+        return self.stopping_here or bool(self._memory[self._STOPPING])
 
     @property
     def leases_hold(self) -> bool:
         """Whether the worker could extend its leases lately enough for them still to hold."""
-        return time.monotonic() < float(self._read()[1])
+        (until,) = self._NUMBER.unpack(self._memory[self._HOLD_UNTIL])
+        return time.monotonic() < float(until)
 
     def stop(self) -> None:
         """Tell the jobs that the worker is stopping."""
-        self._write(stopping=True, leases_hold_until=self._read()[1])
+        self._memory[self._STOPPING] = 1
+
+    def stop_here(self) -> None:
+        """Tell the job of the calling process that this process is stopping; its siblings go on."""
+        self.stopping_here = True
 
     def leases_hold_until(self, monotonic: float) -> None:
         """Say until when the leases hold, as CLOCK_MONOTONIC shows it."""
-        self._write(stopping=self.stopping, leases_hold_until=monotonic)
-
-    def _read(self) -> tuple[bool, float]:
-        stopping, until = self._LAYOUT.unpack(self._memory[:])
-        return stopping, until
-
-    def _write(self, *, stopping: bool, leases_hold_until: float) -> None:
-        self._memory[:] = self._LAYOUT.pack(stopping, leases_hold_until)
+        self._memory[self._HOLD_UNTIL] = self._NUMBER.pack(monotonic)
 
 
 @dataclass(frozen=True, slots=True)
