@@ -9,11 +9,12 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import psutil
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection, transaction
 
 from scheduler import rescuing, running, transitions
 from scheduler.identity import ThisWorker, is_gone
@@ -24,21 +25,28 @@ from scheduler.transitions import AttemptEnd, Claim
 
 logger = logging.getLogger(__name__)
 
+# How often the rows are looked at.
+LOOK_SECONDS = 1.0
 # A job gets its timeout as an exception first; after this it is killed.
 KILL_AFTER = timedelta(seconds=5)
-# From the stop signal to the kill: the whole stop has to fit into the 10 s that containers give.
+# From the stop signal: when the jobs are killed and their runs handed back, when they are killed even if the database
+# does not answer, and when the process ends whatever it still waits for. Containers give 10 s.
 STOP_GRACE_SECONDS = 8.0
+KILL_AT_STOP_SECONDS = 8.5
+LAST_SECONDS = 9.4
+LOCK_TIMEOUT = "1s"
 
 
 class LeaseKeeper:
     """Keeps the leases of one worker process.
 
-    Two threads call it about once a second: `tick` looks after the rows; `guard` asks no database, so that it ends
+    Two threads call it a few times a second: `tick` looks after the rows; `guard` asks no database, so that it ends
     the jobs in time even while a statement of `tick` hangs.
 
     Args:
         clock: tells the database's present instant.
         monotonic: seconds, as CLOCK_MONOTONIC.
+        end_process: ends the worker process at once, with the given status.
     """
 
     def __init__(
@@ -46,61 +54,81 @@ class LeaseKeeper:
         worker: ThisWorker,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
+        end_process: Callable[[int], object] = os._exit,
     ) -> None:
-        self._worker, self._clock, self._monotonic = worker, clock, monotonic
-        self._extended_at = monotonic()
-        self._stop_at: float | None = None
+        self._worker, self._clock, self._monotonic, self._end_process = worker, clock, monotonic, end_process
+        self._looked_at = self._extended_at = float("-inf")
+        self._stopping_since: float | None = None
         self._pids: set[int] = set()
 
     def tick(self) -> None:
         """Extend the leases, and end or free what has to be. A database that is away is borne."""
+        asked_at = self._monotonic()
+        if asked_at - self._looked_at < LOOK_SECONDS and not self._has_been_stopping_for(STOP_GRACE_SECONDS):
+            return
+        self._looked_at = asked_at
         try:
-            self._keep()
+            self._keep(asked_at)
         except DatabaseError as error:
             connection.close()
             logger.warning("leases cannot be extended: %s", type(error).__name__)
 
     def guard(self) -> None:
-        """Kill the jobs when their leases could not be extended for as long as they last, or outstay a stop."""
-        if not self._worker.signals.leases_hold:
-            logger.error("the leases ran out without the database: the jobs are stopped")
+        """Kill the jobs when their leases could not be extended for as long as they last, or outstay a stop; and end
+        a process that outstays it.
+        """
+        if not self._worker.signals.leases_hold and self._pids:
+            logger.error("the leases ran out before they could be extended: the jobs are stopped")
             self._kill_jobs()
-        elif self._stop_at is not None and self._monotonic() >= self._stop_at:
+        if self._has_been_stopping_for(KILL_AT_STOP_SECONDS):
             self._kill_jobs()
+        if self._has_been_stopping_for(LAST_SECONDS):
+            logger.warning("the worker's stop took too long: it ends now")
+            self._end_process(0)
 
     def stop(self) -> None:
         """Tell the jobs to stop; eight seconds later what is left is killed and its runs are handed back."""
+        if self._stopping_since is None:
+            self._stopping_since = self._monotonic()
         self._worker.signals.stop()
-        self._stop_at = self._monotonic() + STOP_GRACE_SECONDS
 
-    def _keep(self) -> None:
-        asked_at = self._monotonic()
+    def _has_been_stopping_for(self, seconds: float) -> bool:
+        return self._stopping_since is not None and self._monotonic() - self._stopping_since >= seconds
+
+    def _keep(self, asked_at: float) -> None:
+        if not self._worker.signals.leases_hold:
+            self._kill_jobs()  # before a lease that is extended late lets a job go on which somebody else has
         now = self._clock()
-        held = self._held()
-        self._pids = {run.lease_pid for run in held if run.lease_pid}
-        self._free_of_dead_children(held, now)
-        self._end_overdue(held, now)
-        if self._stop_at is not None and asked_at >= self._stop_at:
-            self._hand_back(held, now)
+        if self._has_been_stopping_for(STOP_GRACE_SECONDS):
+            self._hand_back(self._held(), now)
             return
         if asked_at - self._extended_at >= lease_seconds().total_seconds() / 6:
             self._extend(now)
             self._extended_at = asked_at
             # Counted from before the question was sent, so that the row's lease ends no sooner than this.
             self._worker.signals.leases_hold_until(asked_at + lease_seconds().total_seconds())
+        held = self._held()
+        self._pids = {run.lease_pid for run in held if run.lease_pid}
+        self._end_overdue(held, now)
+        self._free_of_dead_children(held, now)
 
     def _held(self) -> list[TaskRun]:
         return list(TaskRun.objects.filter(lease_owner=self._worker.name, state=RunState.RUNNING).order_by("id"))
 
     def _extend(self, now: datetime) -> None:
-        TaskRun.objects.filter(lease_owner=self._worker.name, state=RunState.RUNNING).update(
-            lease_expires_at=now + lease_seconds()
-        )
+        """Extend all leases but those whose row is locked: a job that holds its own row must not cost the others
+        theirs. Nobody takes over a locked row, and its checkpoints extend it.
+        """
+        mine = TaskRun.objects.filter(lease_owner=self._worker.name, state=RunState.RUNNING)
+        with transaction.atomic():
+            free = list(mine.select_for_update(skip_locked=True).values_list("pk", flat=True))
+            TaskRun.objects.filter(pk__in=free).update(lease_expires_at=now + lease_seconds())
 
     def _free_of_dead_children(self, held: list[TaskRun], now: datetime) -> None:
         dead = [run for run in held if run.lease_pid and not _is_alive(run.lease_pid)]
         if dead:
-            rescuing.free(dead, now=now, detail="Its process died.")
+            with _short_waits():
+                rescuing.free(dead, now=now, detail="Its process died.")
 
     def _end_overdue(self, held: list[TaskRun], now: datetime) -> None:
         for run in held:
@@ -110,37 +138,59 @@ class LeaseKeeper:
     def _end(self, run: TaskRun, now: datetime) -> None:
         """Fail a run that outstayed its timeout, then kill its process.
 
-        In this order: only if the run was still unsettled is the process still at it.
+        In this order: only if the run was still unsettled is the process still at it. So it is, too, when the row
+        is locked: the job holds it in a transaction of its own, and the next look finds the row free.
         """
         error = "The attempt did not heed its timeout; its process was killed."
         outcome = Outcome(RunState.FAILED, AttemptOutcome.TIMED_OUT, EventTrigger.TIMEOUT, error, error, output=None)
-        if running.settle(run, outcome, now=now) and run.lease_pid:
+        try:
+            with _short_waits():
+                unsettled = running.settle(run, outcome, now=now)
+        except OperationalError:
+            unsettled = True
+        if unsettled and run.lease_pid:
             _kill(run.lease_pid)
 
     def _hand_back(self, held: list[TaskRun], now: datetime) -> None:
         """Kill what did not stop and make its runs due elsewhere: first the kill, so that nobody works twice."""
+        self._pids |= {run.lease_pid for run in held if run.lease_pid}
         self._kill_jobs()
-        claims = [Claim(run.pk, run.lease_token) for run in held]
-        reason = "The worker was stopping and the job did not end in time; the run goes on elsewhere."
-        end = AttemptEnd(AttemptOutcome.HANDED_BACK, reason)
-        transitions.move(
-            claims,
-            RunState.PENDING,
-            now=now,
-            trigger=EventTrigger.STOP,
-            reason=reason,
-            sources=[RunState.RUNNING],
-            attempt_end=end,
-            unless_cancel_asked=True,
-            columns={"due_at": now},
-        )
-        for claim in claims:
-            running.cancel_asked_for(claim, end, now=now)
+        for run in held:
+            with _short_waits():
+                _hand_back(run, now)
 
     def _kill_jobs(self) -> None:
-        for pid in self._pids:
+        pids, self._pids = self._pids, set()
+        for pid in pids:
             _kill(pid)
-        self._pids = set()
+
+
+@contextmanager
+def _short_waits() -> Iterator[None]:
+    """Wait for locked rows no longer than a heartbeat may: what was not done is done at the next look."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+        yield
+
+
+def _hand_back(run: TaskRun, now: datetime) -> None:
+    claim = Claim(run.pk, run.lease_token)
+    reason = "The worker was stopping and the job did not end in time; the run goes on elsewhere."
+    end = AttemptEnd(AttemptOutcome.HANDED_BACK, reason)
+    moved = transitions.move(
+        [claim],
+        RunState.PENDING,
+        now=now,
+        trigger=EventTrigger.STOP,
+        reason=reason,
+        sources=[RunState.RUNNING],
+        attempt_end=end,
+        unless_cancel_asked=True,
+        columns={"due_at": now},
+    )
+    if not moved:
+        running.cancel_asked_for(claim, end, now=now)
 
 
 def free_of_dead_neighbours(*, now: datetime) -> int:
