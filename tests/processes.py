@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 from django.conf import settings
 from django.db import connection
 
@@ -43,6 +44,15 @@ class Started:
         """What it has said so far."""
         return self.log.read_text(errors="replace")
 
+    def children(self) -> list[int]:
+        """Return the process numbers of its children."""
+        return [child.pid for child in psutil.Process(self.pid).children(recursive=True)]
+
+    def kill_main(self) -> None:
+        """Kill the main process alone, as the kernel does when memory runs out."""
+        self._process.kill()
+        self._process.wait()
+
     def kill9(self) -> None:
         """Kill the process and its children, as the end of the machine would."""
         if self._process.poll() is None:
@@ -52,6 +62,10 @@ class Started:
     def terminate(self) -> None:
         """Ask the main process to stop."""
         self._process.send_signal(signal.SIGTERM)
+
+    def terminate_group(self) -> None:
+        """Ask the main process and all its children to stop, as systemd does."""
+        os.killpg(self.pid, signal.SIGTERM)
 
     def freeze(self) -> None:
         """Stop the process and its children in their tracks, as a suspended machine would."""
@@ -116,7 +130,15 @@ class Processes:
             started.kill9()
 
 
-def tail(text: str, lines: int = 15) -> list[str]:
+def lives(pid: int) -> bool:
+    """Return whether there is such a process and it has not ended."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def tail(text: str, lines: int = 40) -> list[str]:
     """Return the last lines of a text."""
     return text.splitlines()[-lines:]
 

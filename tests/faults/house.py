@@ -1,0 +1,89 @@
+"""Tideline's processes around a broker of the test's own, and what the test asks of their rows and marks."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from project.kit.clock import database_now
+from project.services import Redis
+from scheduler import operations
+from scheduler.models import Attempt, TaskRun
+from scheduler.states import RunState
+from tests.processes import Processes, Started
+
+LEASE_SECONDS = 5
+
+
+class House:
+    """One installation: real processes, their broker, and the file in which the jobs leave their marks."""
+
+    def __init__(self, processes: Processes, broker: Redis, folder: Path) -> None:
+        self.processes = processes
+        self.broker = broker
+        self.marks_file = folder / "marks"
+        self.environ = {
+            "REDIS_URL": broker.url,
+            "TIDELINE_JOBS": "tests.demo_jobs",
+            "TIDELINE_LEASE_SECONDS": str(LEASE_SECONDS),
+            "TIDELINE_RUNNERS": "2",
+        }
+
+    def start(self, *names: str, **environ: str) -> list[Started]:
+        """Start processes of the Procfile, in this house's surroundings."""
+        return [self.processes.start(name, **self.environ | environ) for name in names]
+
+    def runner(self, **environ: str) -> Started:
+        """Start a runner."""
+        (runner,) = self.start("runner", **environ)
+        return runner
+
+    def scanners(self) -> None:
+        """Start what fires, launches and rescues: a worker for the scans, and beat."""
+        self.start("worker", "beat")
+
+    def open(self, job: str = "test.items", **params: Any) -> TaskRun:
+        """Open a run of the job, due now."""
+        params["file"] = str(self.marks_file)
+        return operations.run_job(job, params, now=database_now(), actor="the test")
+
+    def marks(self, run: TaskRun | None = None) -> list[dict[str, Any]]:
+        """Return the marks that jobs left, of one run or of all, in their order."""
+        lines = self.marks_file.read_text().splitlines() if self.marks_file.exists() else []
+        marks = [json.loads(line) for line in lines]
+        return [mark for mark in marks if run is None or mark["run"] == run.pk]
+
+    def items(self, run: TaskRun) -> list[Any]:
+        """Return the items that were taken, in their order."""
+        return [mark["item"] for mark in self.marks(run) if "item" in mark]
+
+    def wait_until_holds(self, *runs: TaskRun) -> list[dict[str, Any]]:
+        """Wait until the runs' jobs wait for what is done to them, and return their marks that say so."""
+        return [self._wait_for_hold(run) for run in runs]
+
+    def _wait_for_hold(self, run: TaskRun) -> dict[str, Any]:
+        def holds() -> list[dict[str, Any]]:
+            return [mark for mark in self.marks(run) if "holds" in mark]
+
+        self.processes.wait_until(holds, what=f"run {run.pk} to hold")
+        return holds()[0]
+
+    def wait_for_item(self, run: TaskRun, item: Any, seconds: float = 30) -> None:
+        """Wait until the run's job has taken the item."""
+        self.processes.wait_until(lambda: item in self.items(run), seconds, f"item {item} of run {run.pk}")
+
+    def wait_for(self, state: RunState, *runs: TaskRun, seconds: float = 30) -> None:
+        """Wait until all these runs are in the state, and read them again."""
+
+        def all_there() -> bool:
+            found = TaskRun.objects.filter(pk__in=[run.pk for run in runs], state=state).count()
+            return found == len(runs)
+
+        try:
+            self.processes.wait_until(all_there, seconds, f"{len(runs)} runs to be {state}")
+        finally:
+            for run in runs:
+                run.refresh_from_db()
+
+    def outcomes(self, run: TaskRun) -> list[str]:
+        """Return how the run's attempts ended, the first one first."""
+        return list(Attempt.objects.filter(run=run).order_by("number").values_list("outcome", flat=True))
