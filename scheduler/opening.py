@@ -25,6 +25,8 @@ class Opening:
     reason: str = ""
     params: dict[str, Any] = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
+    progress_done: int | None = None
+    progress_total: int | None = None
     schedule: Schedule | None = None
     fire: Fire | None = None
     rerun_of: TaskRun | None = None
@@ -92,5 +94,7 @@ def _row(opening: Opening, now: datetime) -> TaskRun:
         reason=opening.reason,
         due_at=opening.due_at,
         progress=opening.progress,
+        progress_done=opening.progress_done,
+        progress_total=opening.progress_total,
         created_at=now,
     )

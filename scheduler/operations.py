@@ -26,6 +26,9 @@ def run_now(
 
     Args:
         stat_date: the data day; by default the one that the schedule gives to this instant.
+
+    Raises:
+        NotPossible: it was started by hand at this very moment, or its zone is not known any more.
     """
     with transaction.atomic():
         fire = Fire(
@@ -37,12 +40,20 @@ def run_now(
             actor=actor,
             recorded_at=now,
         )
-        insert_fires([fire])
-        opening = for_schedule(schedule, now, now=now, fire=fire, reason=reason)
+        if not insert_fires([fire]):
+            raise NotPossible(f"“{schedule.name}” was started by hand at this very moment.")
+        opening = _opening_by_hand(schedule, fire, now, reason)
         if stat_date is not None:
             opening = replace(opening, stat_date=stat_date)
         (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor=actor)
     return run
+
+
+def _opening_by_hand(schedule: Schedule, fire: Fire, now: datetime, reason: str) -> Opening:
+    try:
+        return for_schedule(schedule, now, now=now, fire=fire, reason=reason)
+    except cron.TriggerError as error:  # the zone was edited in the database, or is gone
+        raise NotPossible(str(error)) from error
 
 
 def run_job(
@@ -87,6 +98,8 @@ def run_again(run: TaskRun, *, now: datetime, actor: str, from_progress: bool, r
         due_at=now,
         reason=reason,
         progress=run.progress if from_progress else {},
+        progress_done=run.progress_done if from_progress else None,
+        progress_total=run.progress_total if from_progress else None,
         schedule=run.schedule,
         rerun_of=run,
         priority=run.priority,
@@ -170,6 +183,9 @@ def _make_due_by_hand(
         columns={"due_at": now},
     )
     if not moved:
-        state = TaskRun.objects.get(pk=run.pk).get_state_display()
+        current = TaskRun.objects.get(pk=run.pk)
+        state = current.get_state_display()
+        if current.finished_at is not None:
+            raise NotPossible(f"Run #{run.pk} has ended ({state}); run it again instead.")
         wanted = " or ".join(str(source.label) for source in sources)
         raise NotPossible(f"Run #{run.pk} is {state} now, not {wanted}.")
