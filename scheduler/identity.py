@@ -7,8 +7,10 @@ number, is somebody else.
 import hashlib
 import mmap
 import os
+import re
 import socket
 import struct
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from pathlib import Path
 import psutil
 
 from scheduler.transitions import Worker
+
+_NAME = re.compile(r"(?P<host>.+):(?P<pid>\d+):(?P<started>\d+):(?P<boot>[0-9a-f]+)")
 
 
 class SharedSignals:
@@ -92,19 +96,34 @@ def worker_name() -> str:
 def is_gone(name: str) -> bool:
     """Whether the named worker is known to be dead: it lived on this machine, under this boot, and is no more.
 
-    A worker of another machine is never known to be dead; its lease decides.
+    A worker of another machine is never known to be dead, nor is what bears no name of ours; the lease decides.
     """
-    host, pid, started, boot = name.rsplit(":", 3)
-    if (host, boot) != (socket.gethostname(), _boot()):
+    named = _NAME.fullmatch(name)
+    if named is None or (named["host"], named["boot"]) != (socket.gethostname(), _boot()):
         return False
     try:
-        return _started(int(pid)) != started
+        return _started(int(named["pid"])) != named["started"]
     except psutil.NoSuchProcess:
         return True
 
 
 def _started(pid: int) -> str:
-    return str(round(psutil.Process(pid).create_time() * 100))
+    """Return when the process started, counted from the boot: psutil counts from the epoch, and so a step of the wall
+    clock would make every living worker somebody else.
+
+    Raises:
+        psutil.NoSuchProcess: there is none, or only a dead one that nobody has buried.
+    """
+    if not sys.platform.startswith("linux"):
+        return str(round(psutil.Process(pid).create_time() * 100))
+    try:
+        # The program's name, in parentheses, may hold anything; the fields after it begin with proc(5)'s third.
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        raise psutil.NoSuchProcess(pid) from None
+    if fields[0] in "ZX":
+        raise psutil.NoSuchProcess(pid)
+    return fields[22 - 3]
 
 
 def _boot() -> str:
