@@ -28,7 +28,8 @@ SCAN_TASKS = {scan.task: name for name, scan in SCANS.items()}
 # In a child that was asked to stop: the result of its last task is on its way by then.
 LEAVE_AFTER_SECONDS = 0.2
 
-_busy = threading.Event()  # in a child: a task is being executed
+# In a child: the tasks that it is amid. A run of the job `celery` has another task within it.
+_under_way: list[str] = []
 
 
 def wire() -> None:
@@ -85,8 +86,8 @@ def _tick_for_ever(tick: Callable[[], None], gate: ForkGate) -> None:
 # --- in the children -------------------------------------------------------------------------------------------
 
 
-def _before_task(**_: Any) -> None:
-    _busy.set()
+def _before_task(task: Task, **_: Any) -> None:
+    _under_way.append(task.name)
     # Not earlier: billiard sets its own handler last of all when a child begins, and that one ends the job amid
     # its work. An idle child is ended by it, and that is right.
     signal.signal(signal.SIGTERM, _on_terminate)
@@ -97,7 +98,7 @@ def _before_task(**_: Any) -> None:
 def _on_terminate(signum: int, frame: FrameType | None) -> None:
     """A whole process group is often told to stop (systemd does): a busy child lets its job reach a checkpoint."""
     this_worker().signals.stop_here()
-    if not _busy.is_set():
+    if not _under_way:
         os._exit(0)
 
 
@@ -107,7 +108,7 @@ def _after_task(task: Task, retval: Any = None, **_: Any) -> None:
         if name is not None:
             scans.mark(name, by=f"worker {this_worker().name}", note=retval if isinstance(retval, str) else "")
     finally:
-        _busy.clear()
+        _under_way.pop()
         if this_worker().signals.stopping_here:
             _leave_soon()
 

@@ -1,6 +1,7 @@
 """What an attempt printed: the last 64 KiB, written to its row now and then while it runs."""
 
 import logging
+import threading
 import time
 
 from django.db import DatabaseError, InterfaceError, connection
@@ -15,7 +16,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 class Output:
-    """Collects text and keeps its end."""
+    """Collects text and keeps its end. Any thread may write; the one that made it flushes."""
 
     def __init__(self, run_id: int, attempt: int) -> None:
         self._run_id, self._attempt = run_id, attempt
@@ -23,6 +24,8 @@ class Output:
         self._cut = False
         self._written = True
         self._flushed_at = time.monotonic()
+        self._lock = threading.Lock()
+        self._thread = threading.get_ident()
 
     @property
     def text(self) -> str:
@@ -33,10 +36,12 @@ class Output:
 
     def write(self, text: str | bytes) -> None:
         """Add text; it is in the row within about a second of the next write, and at the attempt's end."""
-        self._kept += text.encode(errors="replace") if isinstance(text, str) else text
-        if len(self._kept) > KEPT_BYTES:
-            self._kept, self._cut = self._kept[-KEPT_BYTES:], True
-        self._written = False
+        added = text.encode(errors="replace") if isinstance(text, str) else text
+        with self._lock:
+            self._kept += added
+            if len(self._kept) > KEPT_BYTES:
+                self._kept, self._cut = self._kept[-KEPT_BYTES:], True
+            self._written = False
         self.refresh()
 
     def refresh(self) -> None:
@@ -50,13 +55,14 @@ class Output:
         Amid a transaction of the job it waits: the row would stay locked until that ends, and the worker's care for
         its leases would wait with it. A database that is away is borne; the end of the attempt writes all.
         """
-        if self._written or connection.in_atomic_block:
+        if self._written or threading.get_ident() != self._thread or connection.in_atomic_block:
             return
         self._flushed_at = time.monotonic()
         open_attempt = Attempt.objects.filter(run=self._run_id, number=self._attempt, finished_at__isnull=True)
         try:
-            open_attempt.update(output=self.text)
             self._written = True
+            open_attempt.update(output=self.text)
         except (DatabaseError, InterfaceError) as error:
             logger.warning("run #%s: its output cannot be written now: %s", self._run_id, type(error).__name__)
+            self._written = False
             connection.close()

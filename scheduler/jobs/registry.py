@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 JobFunction = Callable[["RunContext"], Any]
 
-BUILT_IN: tuple[str, ...] = ()
+BUILT_IN: tuple[str, ...] = ("command", "http", "management", "celery_task")
 
 
 class UnknownJob(LookupError):

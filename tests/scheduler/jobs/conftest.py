@@ -1,0 +1,145 @@
+"""Runs of the built-in jobs, executed in this process or in one that may be killed."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from django.db import connection
+
+from project.kit.clock import database_now
+from scheduler import operations
+from scheduler.executing import execute
+from scheduler.identity import ThisWorker, become_worker
+from scheduler.jobs import celery_task, command, http, management  # noqa: F401 - they register themselves
+from scheduler.launching import LAUNCH_LEASE
+from scheduler.models import TaskRun
+from scheduler.transitions import Claim
+from tests.processes import surroundings
+
+PATIENCE_SECONDS = 30
+
+EXECUTE = """
+import django
+django.setup()
+from project.kit.clock import database_now
+from scheduler.executing import execute
+from scheduler.identity import become_worker
+from scheduler.transitions import Claim
+execute(Claim({run_id}, {token}), become_worker(), database_now)
+"""
+
+
+class Executed:
+    """A run after an attempt."""
+
+    def __init__(self, run: TaskRun) -> None:
+        self.run = TaskRun.objects.get(pk=run.pk)
+        self.attempt = self.run.attempts.get(number=self.run.attempt_count)
+
+    @property
+    def state(self) -> str:
+        """Where it stands."""
+        return self.run.state
+
+    @property
+    def output(self) -> str:
+        """What the last attempt printed."""
+        return self.attempt.output
+
+    @property
+    def everything(self) -> str:
+        """All that a person may read about the attempt."""
+        events = " ".join(event.reason for event in self.run.events.all())
+        return " ".join([self.output, self.attempt.error, self.attempt.traceback, self.run.reason, events])
+
+
+class Runs:
+    """Opens runs and executes them as a worker would, without a broker between."""
+
+    def __init__(self) -> None:
+        self.worker: ThisWorker = become_worker()
+
+    def open(self, job: str, params: dict[str, Any], **columns: Any) -> TaskRun:
+        """Open a run; `columns` are further ones of its row."""
+        run = operations.run_job(job, params, now=database_now(), actor="a test")
+        TaskRun.objects.filter(pk=run.pk).update(**columns)
+        return TaskRun.objects.get(pk=run.pk)
+
+    def perform(self, job: str, params: dict[str, Any], **columns: Any) -> Executed:
+        """Open a run and execute it once in this process."""
+        return self.execute(self.open(job, params, **columns))
+
+    def execute(self, run: TaskRun) -> Executed:
+        """Execute the run once in this process, whenever it is due."""
+        execute(self.lease(run), self.worker, database_now)
+        return Executed(run)
+
+    def lease(self, run: TaskRun) -> Claim:
+        """Do what the launcher does."""
+        token = TaskRun.objects.get(pk=run.pk).lease_token + 1
+        TaskRun.objects.filter(pk=run.pk).update(
+            lease_token=token, lease_owner="", lease_expires_at=database_now() + LAUNCH_LEASE
+        )
+        return Claim(run.pk, token)
+
+    def execute_elsewhere(self, run: TaskRun) -> subprocess.Popen[bytes]:
+        """Execute the run in a process of its own, which the test may kill."""
+        claim = self.lease(run)
+        code = EXECUTE.format(run_id=claim.run_id, token=claim.token)
+        return subprocess.Popen([sys.executable, "-c", code], env=surroundings(), start_new_session=True)
+
+
+@pytest.fixture
+def runs(transactional_db: None) -> Runs:
+    """Opens and executes runs."""
+    return Runs()
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Ask again and again until the condition holds."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_SECONDS} s"
+        time.sleep(0.02)
+
+
+@contextmanager
+def meanwhile(act: Callable[[], None]) -> Iterator[None]:
+    """Let `act` happen in a thread while the block works; what it asserts counts."""
+    failures: list[BaseException] = []
+
+    def perform() -> None:
+        try:
+            act()
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=perform)
+    thread.start()
+    yield
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; one that only waits to be taken note of does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def pids_in(file: Path, count: int) -> list[int]:
+    """Wait until so many processes have written their numbers there, a line each, and return them."""
+    wait_until(lambda: file.exists() and len(file.read_text().splitlines()) == count, f"{count} processes")
+    return [int(line) for line in file.read_text().splitlines()]

@@ -1,0 +1,480 @@
+"""The job `http`, against a real server in this process."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import pytest
+
+from project.kit.clock import database_now
+from scheduler import operations
+from scheduler.jobs.http import retry_after
+from scheduler.jobs.registry import BadParams, get_job
+from scheduler.models import TaskRun
+from scheduler.states import AttemptOutcome, RunState
+from tests.scheduler.jobs.conftest import Runs, meanwhile, wait_until
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+class Upstream(ThreadingHTTPServer):
+    """Answers as the test says, and remembers what it was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.answer: Callable[[_Handler], None] = lambda handler: handler.say(200, "fine")
+        self.closing = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Upstream
+
+    def _take(self) -> None:
+        length = int(self.headers.get("content-length", 0))
+        asked = {"method": self.command, "path": self.path, "headers": self.headers, "body": self.rfile.read(length)}
+        self.server.asked.append(asked)
+        self.server.answer(self)
+
+    do_GET = do_POST = do_PUT = _take  # noqa: N815 - http.server's names
+
+    def say(self, status: int, body: str | bytes = "", **headers: str) -> None:
+        content = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        for name, value in {"content_type": "text/plain; charset=utf-8", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    server = Upstream()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield server
+    server.closing.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def hang(handler: _Handler) -> None:
+    """Answer nothing for as long as the test lasts."""
+    handler.server.closing.wait()
+
+
+def drip(handler: _Handler) -> None:
+    """Send a header byte now and then, so that no single wait is long."""
+    while not handler.server.closing.wait(0.05):
+        try:
+            handler.wfile.write(b"H")
+        except OSError:
+            return
+
+
+class TestHowItIsJudged:
+    def test_a_2xx_answer_is_done_and_is_shown(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: handler.say(201, "made ✓")
+
+        executed = runs.perform("http", {"url": upstream.url})
+
+        assert executed.state == RunState.DONE
+        assert executed.run.result["status"] == 201
+        assert executed.output.startswith(f"GET {upstream.url}: 201 Created in ")
+        assert executed.output.endswith(" s\nmade ✓\n")
+
+    def test_another_status_is_a_failure_that_names_what_was_expected(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: handler.say(404, "who?")
+
+        executed = runs.perform("http", {"url": upstream.url})
+
+        assert executed.state == RunState.FAILED
+        assert executed.attempt.error == f"{upstream.url} answered 404 Not Found; expected was 200-299."
+        assert executed.output.endswith("who?\n")
+
+    @pytest.mark.parametrize(
+        ("expected", "status", "state"),
+        [
+            ([404], 404, RunState.DONE),
+            (["200-299", 404], 404, RunState.DONE),
+            ([200, 202], 201, RunState.FAILED),
+            (["400-499"], 200, RunState.FAILED),
+            ([429], 429, RunState.DONE),
+        ],
+    )
+    def test_statuses_and_ranges_may_be_expected(
+        self, runs: Runs, upstream: Upstream, expected: list[object], status: int, state: str
+    ) -> None:
+        upstream.answer = lambda handler: handler.say(status, retry_after="30")
+
+        assert runs.perform("http", {"url": upstream.url, "expected_status": expected}).state == state
+
+    def test_a_redirect_is_not_followed_unless_asked_for(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: (
+            handler.say(200, "there") if handler.path == "/there" else handler.say(302, location="/there")
+        )
+
+        stayed = runs.perform("http", {"url": upstream.url})
+        followed = runs.perform("http", {"url": upstream.url, "follow_redirects": True})
+
+        assert stayed.attempt.error == (
+            f"{upstream.url} answered 302 Found; expected was 200-299. Redirects are not followed."
+        )
+        assert followed.state == RunState.DONE
+        assert followed.output.endswith("there\n")
+
+    def test_headers_are_not_carried_to_another_server(self, runs: Runs, upstream: Upstream) -> None:
+        stranger = f"http://localhost:{upstream.server_port}/there"
+        upstream.answer = lambda handler: (
+            handler.say(200) if handler.path == "/there" else handler.say(307, location=stranger)
+        )
+        params = {"url": upstream.url, "follow_redirects": True, "headers": {"X-Api-Key": "s3cret"}}
+
+        assert runs.perform("http", params).state == RunState.DONE
+        assert [asked["headers"].get("X-Api-Key") for asked in upstream.asked] == ["s3cret", None]
+
+    def test_endless_redirects_are_a_failure(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: handler.say(302, location="/again")
+
+        executed = runs.perform("http", {"url": upstream.url, "follow_redirects": True})
+
+        assert executed.attempt.error == f"{upstream.url} redirects again and again."
+
+
+class TestRetryAfter:
+    @pytest.mark.parametrize("status", [429, 503])
+    def test_a_server_that_asks_to_wait_puts_the_run_off(self, runs: Runs, upstream: Upstream, status: int) -> None:
+        upstream.answer = lambda handler: handler.say(status, retry_after="120")
+
+        executed = runs.perform("http", {"url": upstream.url})
+
+        assert executed.state == RunState.DEFERRED
+        assert executed.attempt.outcome == AttemptOutcome.DEFERRED
+        wait = executed.run.due_at - executed.attempt.finished_at
+        assert timedelta(seconds=119) < wait <= timedelta(seconds=120)
+        assert "asked again in 120 s" in executed.run.reason
+
+    @pytest.mark.parametrize("headers", [{}, {"retry_after": "soon"}, {"retry_after": ""}])
+    def test_without_a_readable_wait_it_is_a_failure(
+        self, runs: Runs, upstream: Upstream, headers: dict[str, str]
+    ) -> None:
+        upstream.answer = lambda handler: handler.say(503, **headers)
+
+        assert runs.perform("http", {"url": upstream.url}).state == RunState.FAILED
+
+    @pytest.mark.parametrize(
+        ("asked", "wait"),
+        [
+            ("30", timedelta(seconds=30)),
+            ("0", timedelta(seconds=1)),
+            ("-5", timedelta(seconds=1)),
+            ("1.5", timedelta(seconds=1.5)),
+            ("99999999999999999999999", timedelta(days=1)),
+            ("9" * 400, timedelta(days=1)),
+            (format_datetime(NOW + timedelta(minutes=2), usegmt=True), timedelta(minutes=2)),
+            (format_datetime(NOW - timedelta(days=400), usegmt=True), timedelta(seconds=1)),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", timedelta(days=1)),
+            ("Sun, 01 Mar 2026 12:00:10 -0000", timedelta(seconds=10)),
+            ("", None),
+            ("in a while", None),
+            ("NaN", None),
+            ("Fri, 99 Dec 2026 23:59:59 GMT", None),
+        ],
+    )
+    def test_seconds_and_dates_are_read_and_absurd_ones_are_bounded(self, asked: str, wait: timedelta | None) -> None:
+        assert retry_after(httpx.Headers({"Retry-After": asked}), NOW) == wait
+
+    def test_a_date_is_compared_with_the_servers_own_clock(self) -> None:
+        its_now = NOW + timedelta(hours=5)
+        headers = httpx.Headers(
+            {
+                "Date": format_datetime(its_now, usegmt=True),
+                "Retry-After": format_datetime(its_now + timedelta(seconds=40), usegmt=True),
+            }
+        )
+
+        assert retry_after(headers, NOW) == timedelta(seconds=40)
+
+
+class TestWhatIsSent:
+    def test_placeholders_are_filled_in_and_other_braces_stay(self, runs: Runs, upstream: Upstream) -> None:
+        body = '{"day": "{{ stat_date }}", "at": "{{planned_at}}", "nested": {"a": {}}, "other": "{{ name }} {x}"}'
+        executed = runs.perform(
+            "http",
+            {
+                "method": "POST",
+                "url": f"{upstream.url}/days/{{{{ stat_date }}}}?at={{{{ planned_at }}}}",
+                "headers": {"X-Run": "{{ run_id }}"},
+                "body": body,
+            },
+        )
+
+        run, (asked,) = executed.run, upstream.asked
+        at = run.planned_at.isoformat()
+        assert asked["method"] == "POST"
+        assert asked["path"] == f"/days/{run.stat_date}?at={at.replace('+', '%2B').replace(':', '%3A')}"
+        assert asked["headers"]["X-Run"] == str(run.pk)
+        assert json.loads(asked["body"]) == {
+            "day": str(run.stat_date), "at": at, "nested": {"a": {}}, "other": "{{ name }} {x}",
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("body", "headers", "kind"),
+        [
+            ('{"a": 1}', {}, "application/json"),
+            ("a=1", {}, "text/plain; charset=utf-8"),
+            ("a=1", {"content-type": "application/x-www-form-urlencoded"}, "application/x-www-form-urlencoded"),
+        ],
+    )
+    def test_the_content_type_is_the_bodys_unless_a_header_says(
+        self, runs: Runs, upstream: Upstream, body: str, headers: dict[str, str], kind: str
+    ) -> None:
+        runs.perform("http", {"method": "PUT", "url": upstream.url, "body": body, "headers": headers})
+
+        assert upstream.asked[0]["headers"].get_all("Content-Type") == [kind]
+
+    def test_each_attempt_of_a_run_sends_the_same_idempotency_key_and_no_other_run_does(
+        self, runs: Runs, upstream: Upstream
+    ) -> None:
+        upstream.answer = lambda handler: handler.say(503, retry_after="1")
+        executed = runs.perform("http", {"method": "POST", "url": upstream.url})
+        runs.execute(executed.run)
+        runs.perform("http", {"method": "POST", "url": upstream.url})
+
+        first, second, third = [asked["headers"]["Idempotency-Key"] for asked in upstream.asked]
+        assert first == second
+        assert third not in ("", None, first)
+
+    def test_the_idempotency_key_can_be_replaced_or_left_out(self, runs: Runs, upstream: Upstream) -> None:
+        runs.perform("http", {"url": upstream.url, "idempotency_key": False})
+        runs.perform("http", {"url": upstream.url, "headers": {"idempotency-key": "mine"}})
+
+        keys = [asked["headers"].get_all("Idempotency-Key") for asked in upstream.asked]
+        assert keys == [None, ["mine"]]
+
+
+class TestItsAnswer:
+    def test_a_long_body_is_cut_at_a_character_and_the_status_stays(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: handler.say(200, "€" * 1_000_000)
+
+        executed = runs.perform("http", {"url": upstream.url})
+
+        head, body, note = executed.output.rstrip("\n").split("\n")
+        assert head.startswith(f"GET {upstream.url}: 200 OK")
+        assert set(body) == {"€"}
+        assert note == "[the rest was not read]"
+        assert 60 * 1024 < len(executed.output.encode()) <= 64 * 1024
+
+    def test_a_body_in_another_encoding_is_read(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: handler.say(
+            200, "größer".encode("latin-1"), content_type="text/plain; charset=latin-1"
+        )
+
+        assert runs.perform("http", {"url": upstream.url}).output.endswith("größer\n")
+
+    def test_a_body_that_is_no_text_is_only_measured(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: handler.say(200, b"\x89PNG\x00\x01", content_type="image/png")
+
+        executed = runs.perform("http", {"url": upstream.url})
+
+        assert executed.output.endswith("[6 bytes of image/png are not shown]\n")
+
+
+class TestTime:
+    @pytest.mark.parametrize("trick", [hang, drip])
+    def test_it_ends_within_its_timeout_whatever_the_server_does(
+        self, runs: Runs, upstream: Upstream, trick: Callable[[_Handler], None]
+    ) -> None:
+        upstream.answer = trick
+
+        executed = runs.perform("http", {"url": upstream.url, "timeout_seconds": 0.5})
+
+        assert executed.attempt.error == f"{upstream.url} did not answer within 0.5 s."
+
+    def test_a_body_that_never_ends_is_cut_off_by_the_timeout(self, runs: Runs, upstream: Upstream) -> None:
+        def endless(handler: _Handler) -> None:
+            handler.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n")
+            drip(handler)
+
+        upstream.answer = endless
+
+        executed = runs.perform("http", {"url": upstream.url, "timeout_seconds": 0.5})
+
+        assert executed.attempt.error == f"{upstream.url} did not answer within 0.5 s."
+
+    def test_a_cancel_ends_it_amid_the_request(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = hang
+        run = runs.open("http", {"url": upstream.url, "timeout_seconds": 3600})
+
+        def cancel() -> None:
+            wait_until(lambda: upstream.asked, "the request")
+            operations.cancel(run, now=database_now(), actor="a test")
+
+        with meanwhile(cancel):
+            assert runs.execute(run).state == RunState.CANCELLED
+        assert not any(thread.name == "http request" for thread in threading.enumerate())
+
+    def test_a_timeout_of_the_attempt_ends_it_amid_the_request(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = hang
+
+        executed = runs.perform("http", {"url": upstream.url, "timeout_seconds": 3600}, timeout_seconds=1)
+
+        assert executed.attempt.outcome == AttemptOutcome.TIMED_OUT
+
+    def test_a_stopping_worker_lets_it_finish(self, runs: Runs, upstream: Upstream) -> None:
+        def stop_and_answer(handler: _Handler) -> None:
+            runs.worker.signals.stop()
+            time.sleep(0.6)  # the job looks twice meanwhile
+            handler.say(200, "done")
+
+        upstream.answer = stop_and_answer
+
+        assert runs.perform("http", {"method": "POST", "url": upstream.url}).state == RunState.DONE
+
+    def test_a_stopping_worker_does_not_wait_for_a_server_that_hangs(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = lambda handler: (runs.worker.signals.stop(), hang(handler))[1]
+
+        executed = runs.perform("http", {"url": upstream.url})
+
+        assert executed.state == RunState.PENDING
+        assert executed.attempt.outcome == AttemptOutcome.HANDED_BACK
+
+
+class TestTrouble:
+    def test_a_refused_connection_is_one_clear_sentence(self, runs: Runs) -> None:
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+            executed = runs.perform("http", {"url": f"{url}/path"})
+
+        assert executed.attempt.error == f"{url} cannot be reached: Connection refused."
+        assert executed.attempt.traceback == ""
+
+    def test_an_unknown_host_is_one_clear_sentence(self, runs: Runs) -> None:
+        executed = runs.perform("http", {"url": "https://no-such-host.invalid/"})
+
+        assert executed.attempt.error.startswith("https://no-such-host.invalid cannot be reached: ")
+        assert len(executed.attempt.error) > len("https://no-such-host.invalid cannot be reached: .")
+
+    @pytest.mark.parametrize("said", [b"", b"SSH-2.0-OpenSSH_9.2\r\n"])
+    def test_what_is_no_http_is_one_clear_sentence(self, runs: Runs, upstream: Upstream, said: bytes) -> None:
+        upstream.answer = lambda handler: handler.wfile.write(said)
+
+        executed = runs.perform("http", {"url": upstream.url})
+
+        assert executed.attempt.error == f"{upstream.url} broke off the exchange (RemoteProtocolError)."
+
+    @pytest.mark.parametrize("answer", [lambda handler: handler.say(500, "no"), lambda handler: None, hang])
+    def test_no_secret_is_in_what_people_read(
+        self, runs: Runs, upstream: Upstream, answer: Callable[[_Handler], None]
+    ) -> None:
+        upstream.answer = answer
+        address = upstream.url.replace("http://", "http://someone:s3cret-a@")
+        executed = runs.perform(
+            "http",
+            {
+                "url": f"{address}/hooks/s3cret-b?token=s3cret-c",
+                "headers": {"Authorization": "Bearer s3cret-d"},
+                "timeout_seconds": 0.5,
+            },
+        )
+
+        assert executed.state == RunState.FAILED
+        assert "s3cret" not in executed.everything
+
+    def test_a_resumed_run_asks_again_with_the_same_key(self, runs: Runs, upstream: Upstream) -> None:
+        upstream.answer = hang
+        run = runs.open("http", {"method": "POST", "url": upstream.url, "timeout_seconds": 60})
+        process = runs.execute_elsewhere(run)
+        wait_until(lambda: upstream.asked, "the request")
+        process.kill()
+        process.wait()
+        upstream.answer = lambda handler: handler.say(200)
+        TaskRun.objects.filter(pk=run.pk).update(
+            state=RunState.PENDING, due_at=database_now(), lease_owner="", lease_expires_at=None
+        )
+
+        assert runs.execute(run).state == RunState.DONE
+        first, second = [asked["headers"]["Idempotency-Key"] for asked in upstream.asked]
+        assert first == second
+
+
+class TestParams:
+    @pytest.mark.parametrize(
+        ("params", "sentence"),
+        [
+            ({}, "Parameter “url”: Field required."),
+            ({"url": "ftp://example.com"}, "Parameter “url”: It must begin with http:// or https:// and name a host."),
+            ({"url": "example.com"}, "Parameter “url”: It must begin with http:// or https:// and name a host."),
+            ({"url": "http://"}, "Parameter “url”: It must begin with http:// or https:// and name a host."),
+            (
+                {"url": "http://example.com:port/"},
+                "Parameter “url”: It cannot be read as a URL; it looks like https://example.com/path.",
+            ),
+            (
+                {"url": "http://example.com/a\nb"},
+                "Parameter “url”: It cannot be read as a URL; it looks like https://example.com/path.",
+            ),
+            (
+                {"url": "http://e.com", "headers": {"X Y": "s3cret"}},
+                "Parameter “headers”: “X Y” cannot be the name of a header.",
+            ),
+            (
+                {"url": "http://e.com", "headers": {"X": "s3cret\r\nY: 1"}},
+                "Parameter “headers”: The value of the header X must be printable ASCII on one line.",
+            ),
+            (
+                {"url": "http://e.com", "headers": {"Content-Length": "5"}},
+                "Parameter “headers”: The header Content-Length is set from the request itself; leave it out.",
+            ),
+            (
+                {"url": "http://e.com", "expected_status": ["2xx"]},
+                "Parameter “expected_status”: A status is a number from 100 to 599 or a range such as 200-299.",
+            ),
+            (
+                {"url": "http://e.com", "expected_status": ["299-200"]},
+                "Parameter “expected_status”: A status is a number from 100 to 599 or a range such as 200-299.",
+            ),
+            (
+                {"url": "http://e.com", "timeout_seconds": 0},
+                "Parameter “timeout_seconds”: Input should be greater than 0.",
+            ),
+            (
+                {"url": "http://e.com", "timeout_seconds": "5"},
+                "Parameter “timeout_seconds”: Input should be a valid number.",
+            ),
+        ],
+    )
+    def test_what_is_wrong_is_said_in_a_sentence(self, params: dict[str, object], sentence: str) -> None:
+        with pytest.raises(BadParams) as refusal:
+            get_job("http").read_params(params)
+
+        assert str(refusal.value) == sentence
+
+    def test_placeholders_may_stand_in_a_url(self) -> None:
+        params = get_job("http").read_params({"url": "https://example.com/{{ stat_date }}?run={{run_id}}"})
+
+        assert params.url == "https://example.com/{{ stat_date }}?run={{run_id}}"
+
+    def test_each_parameter_is_explained_to_people(self) -> None:
+        fields = get_job("http").schema()["properties"].values()
+
+        assert all(field["title"] and field["description"] for field in fields)
