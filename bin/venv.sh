@@ -34,7 +34,7 @@ make_venv() {
     find_python
     "$python" -c 'import venv, ensurepip' 2>/dev/null || fail \
         "$("$python" --version) has no venv module. On Debian and Ubuntu: apt-get install python3-venv"
-    echo "Making the virtual environment in $VENV ($("$python" --version)) ..."
+    echo "Making the virtual environment in $VENV ($("$python" --version)) ..." >&2
     log=$("$python" -m venv --clear $VENV 2>&1) || fail "The virtual environment cannot be made: $(reason "$log")"
 }
 
@@ -42,7 +42,7 @@ make_venv() {
 install() {
     installed=$VENV/installed-$1
     if cat requirements.txt "$1" 2>/dev/null | cmp -s - "$installed"; then return; fi
-    echo "Installing the packages of $1 (about a minute) ..."
+    echo "Installing the packages of $1 (about a minute) ..." >&2
     log=$($VENV/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r "$1" 2>&1) \
         || fail "The packages cannot be installed: $(reason "$log")"
     cat requirements.txt "$1" > "$installed"

@@ -7,7 +7,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from project.processes import end, marked
 from project.services import ServiceError
 from project.services.redis_server import free_port
 from project.tryout import environment, prepare, read_environment, write_environment
+from tests.starting import Start, login
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -209,62 +209,14 @@ def test_a_database_with_users_of_its_own_gets_none(django_user_model):
 # --- real starts -----------------------------------------------------------------------------------------------
 
 
-class Up:
+class Up(Start):
     """A start of everything in a state folder of its own."""
 
     def __init__(self, state: Path) -> None:
         self.state = state
-        self.port, self.flower_port = free_port(), free_port()
-        self.output = state.parent / f"output-{self.port}"
-        keep = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "TMPDIR", "LANG"}}
-        with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "up", "--no-tryout"],
-                cwd=ROOT,
-                env=keep
-                | {"TIDELINE_STATE_DIR": str(state), "PORT": str(self.port), "FLOWER_PORT": str(self.flower_port)},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    def said(self) -> str:
-        return self.output.read_text()
-
-    def waits_for(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 90
-        while not condition():
-            assert time.monotonic() < deadline, self.said()
-            time.sleep(0.1)
-
-    def waits_for_words(self, pattern: str) -> re.Match[str]:
-        self.waits_for(lambda: re.search(pattern, self.said()))
-        found = re.search(pattern, self.said())
-        assert found is not None
-        return found
-
-    def password(self) -> str:
-        return self.waits_for_words(r"password (\S+)  \(printed only this once")[1]
-
-    def everything(self) -> list[psutil.Process]:
-        """Return all that belongs to this start: its descendants."""
-        return psutil.Process(self.process.pid).children(recursive=True)
-
-    def process_of(self, words: str) -> psutil.Process:
-        """Return the main process of a line of the Procfile."""
-        return next(
-            child for child in psutil.Process(self.process.pid).children() if words in " ".join(child.cmdline())
-        )
-
-
-def login(port: int, password: str) -> httpx.Response:
-    """Log into the admin as a browser does."""
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True) as browser:
-        browser.get("/admin/login/")
-        return browser.post(
-            "/admin/login/?next=/admin/",
-            data={"username": "admin", "password": password, "csrfmiddlewaretoken": browser.cookies["csrftoken"]},
-        )
+        command = [sys.executable, "manage.py", "up", "--no-tryout"]
+        output = state.parent / f"output-{len(list(state.parent.glob('output-*')))}"
+        super().__init__(command, ROOT, output, TIDELINE_STATE_DIR=str(state))
 
 
 @pytest.fixture
@@ -309,8 +261,11 @@ def test_from_nothing_to_a_login_and_back_to_nothing(up):
 def test_a_killed_runner_comes_back_and_takes_nothing_along(up):
     one = up()
     one.password()
-    one.waits_for(lambda: one.process_of("--queues runs").children())
-    runner, others = one.process_of("--queues runs"), [one.process_of("gunicorn"), one.process_of("--queues scans")]
+    one.waits_for(lambda: one.main_process("--queues runs").children())
+    runner, others = (
+        one.main_process("--queues runs"),
+        [one.main_process("gunicorn"), one.main_process("--queues scans")],
+    )
     runner.kill()
     one.waits_for_words(r"runner was killed by SIGKILL; it starts again in 1 s\.")
     one.waits_for(lambda: any("--queues runs" in " ".join(child.cmdline()) for child in one.everything()))
