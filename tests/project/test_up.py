@@ -18,7 +18,6 @@ from django.core.management import load_command_class
 from project.management.commands.up import Greeting, answers, check_port, said
 from project.processes import end, marked
 from project.services import ServiceError
-from project.services.redis_server import free_port
 from project.tryout import environment, prepare, read_environment, write_environment
 from tests.starting import Start, login
 
