@@ -65,14 +65,14 @@ def home(request: HttpRequest) -> dict[str, Any]:
     """Return what the home page shows to this user."""
     now = database_now()
     context: dict[str, Any] = {"now": now, "scans": [_scan_line(state, now) for state in scan_states(now)]}
-    if request.user.has_perm("scheduler.view_taskrun"):  # type: ignore[union-attr]
+    if request.user.has_perm("scheduler.view_taskrun"):
         context |= {
             "trouble": _run_trouble(now),
             "unfinished": _unfinished(),
             "done": _tile(TaskRun, _("done in 24 h"), questions.was_done_lately, "done-24h", "green", now),
             "failures": [_failure_line(run, now) for run in _latest_failures(now)],
         }
-    if request.user.has_perm("scheduler.view_schedule"):  # type: ignore[union-attr]
+    if request.user.has_perm("scheduler.view_schedule"):
         context |= {
             "schedules": _schedule_tiles(now),
             "upcoming": [_upcoming_line(schedule, now) for schedule in _next_schedules()],

@@ -38,7 +38,7 @@ class AttemptAdmin(ObjectPageMixin, HistoryAdmin):
         number = search_term.strip().removeprefix("#")
         if not number:
             return queryset, False
-        return (queryset.filter(run=number) if number.isdecimal() else queryset.none()), False
+        return (queryset.filter(run=int(number)) if number.isdecimal() else queryset.none()), False
 
     @admin.display(description=gettext_lazy("attempt"))
     def name(self, attempt: Attempt) -> str:

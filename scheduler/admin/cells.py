@@ -47,7 +47,7 @@ def run_badges(run: TaskRun, now: datetime) -> SafeString:
     """Return the stored state, and what it does not say: overdue, stuck, to be retried, asked to cancel."""
     badges = [state_badge(run.state)]
     if run.state == RunState.FAILED and run.due_at is not None:
-        badges.append(badge(_("will be retried"), "amber"))
+        badges.append(badge(_("retry"), "amber"))
     if run.cancel_requested_at is not None and run.finished_at is None:
         badges.append(badge(_("cancel asked"), "amber"))
     if is_stuck(run, now):
@@ -89,10 +89,10 @@ def progress(run: TaskRun) -> SafeString:
         return format_html('<span class="figures">{}</span>', f"{run.progress_done:,}")
     figures = f"{run.progress_done or 0:,} / {run.progress_total:,}"
     return format_html(
-        '<span class="progress"><progress max="100" value="{}">{} %</progress> <span class="figures">{}</span></span>',
-        run.progress_percent,
-        run.progress_percent,
+        '<span class="progress" title="{}"><progress max="100" value="{}">{} %</progress>'
+        '<span class="figures">{} %</span></span>',
         figures,
+        *[run.progress_percent] * 3,
     )
 
 

@@ -37,7 +37,7 @@ class RunEventAdmin(HistoryAdmin):
         number = search_term.strip().removeprefix("#")
         if not number:
             return queryset, False
-        return (queryset.filter(run=number) if number.isdecimal() else queryset.none()), False
+        return (queryset.filter(run=int(number)) if number.isdecimal() else queryset.none()), False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return all fields."""

@@ -48,16 +48,22 @@ def _parameters(schema: dict[str, Any]) -> Iterator[Parameter]:
 
 
 def _kind(described: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """Return the type in a few words: `integer`, `list of string`, `"GET" or "POST"`."""
-    if "$ref" in described:
-        return _kind(definitions.get(described["$ref"].rsplit("/", 1)[-1], {}), definitions)
-    if "enum" in described:
-        return " | ".join(pretty_json(value) for value in described["enum"])
-    if "const" in described:
-        return pretty_json(described["const"])
-    if "anyOf" in described:
-        kinds = [_kind(choice, definitions) for choice in described["anyOf"]]
-        return " | ".join(kind for kind in kinds if kind != "null")
-    if described.get("type") == "array":
-        return f"list of {_kind(described.get('items', {}), definitions)}"
-    return str(described.get("format") or described.get("type") or "any")
+    """Return the type in a few words: `integer`, `list of string`, `"GET" | "POST"`."""
+    match described:
+        case {"$ref": reference}:
+            kind = _kind(definitions.get(reference.rsplit("/", 1)[-1], {}), definitions)
+        case {"anyOf": choices}:
+            kind = " | ".join(_kind(choice, definitions) for choice in choices if choice.get("type") != "null")
+        case {"enum": values}:
+            kind = " | ".join(pretty_json(value) for value in values)
+        case {"const": value}:
+            kind = pretty_json(value)
+        case {"writeOnly": True}:
+            kind = "secret"
+        case {"type": "array", "items": dict(items)}:
+            kind = f"list of {_kind(items, definitions)}"
+        case {"additionalProperties": dict(values)}:
+            kind = f"object of {_kind(values, definitions)}"
+        case _:
+            kind = str(described.get("format") or described.get("type") or "any")
+    return kind

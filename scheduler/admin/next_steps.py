@@ -51,12 +51,12 @@ def _while_due(run: TaskRun, due_at: datetime, now: datetime, blocker: TaskRun |
     if due_at > now:
         return format_html(_("It starts {when}."), when=when(due_at, now))
     if blocker is not None:
-        text = _("It is due since {when} and waits for run {run}, which is {state}.")
+        text = _("It was due {when} and waits for run {run}, which is {state}.")
         return format_html(text, when=when(due_at, now), run=run_link(blocker.pk), state=blocker.get_state_display())
     if run.lease_expires_at is not None and run.lease_expires_at > now:
         text = _("A hint is on its way to a worker. If none takes it, it is sent again {when}.")
         return format_html(text, when=when(run.lease_expires_at, now))
-    return format_html(_("It is due since {when}. The next scan launches it."), when=when(due_at, now))
+    return format_html(_("It was due {when}. The next scan launches it."), when=when(due_at, now))
 
 
 _WAITING = {

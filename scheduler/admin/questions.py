@@ -1,4 +1,4 @@
-"""What people ask about schedules and runs, each as a condition: the lists filter by them, the home page counts them."""
+"""What people ask about schedules and runs, each as a condition: lists filter by it, the home page counts it."""
 
 from datetime import datetime, timedelta
 

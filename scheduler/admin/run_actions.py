@@ -128,7 +128,7 @@ def _named(run: TaskRun) -> dict[str, object]:
 
 CANCEL = ObjectAction(
     name="cancel",
-    label=gettext_lazy("Cancel"),
+    label=gettext_lazy("Cancel run"),
     permission="scheduler.cancel_taskrun",
     obstacle=_cancel_obstacle,
     consequences=_cancel_consequences,

@@ -16,6 +16,7 @@ from scheduler.admin import cells
 from scheduler.admin.filters import DataDayFilter, JobFilter, RunQuestionFilter, ScheduleFilter
 from scheduler.admin.next_steps import blocker_of, next_step
 from scheduler.admin.run_actions import RUN_ACTIONS
+from scheduler.admin.secret_params import masked
 from scheduler.models import Attempt, Schedule, TaskRun
 from scheduler.operations import NotPossible
 from scheduler.states import RunState
@@ -30,7 +31,7 @@ REFRESH_SECONDS = 2
 class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
     """The runs."""
 
-    list_display = ("number", "name", "stat_date", "badges", "next_or_last", "why", "bar", "tries", "started", "lasted")
+    list_display = ("number", "name", "day", "badges", "next_or_last", "why", "bar", "tries", "started", "lasted")
     list_display_links = ("number", "name")
     list_filter = (RunQuestionFilter, "state", JobFilter, ScheduleFilter, DataDayFilter)
     search_fields = ("name",)
@@ -68,6 +69,11 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
         """Its number."""
         return f"#{run.pk}"
 
+    @admin.display(description=gettext_lazy("data day"))
+    def day(self, run: TaskRun) -> str:
+        """Its data day, as it is written everywhere."""
+        return run.stat_date.isoformat()
+
     @admin.display(description=gettext_lazy("state"))
     def badges(self, run: TaskRun) -> SafeString:
         """Its state."""
@@ -88,7 +94,7 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
         """How far it got."""
         return cells.progress(run)
 
-    @admin.display(description=gettext_lazy("attempts"))
+    @admin.display(description=gettext_lazy("tries"))
     def tries(self, run: TaskRun) -> int:
         """How often a worker began it."""
         return run.attempt_count
@@ -115,9 +121,10 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
             "next_step": next_step(row, now, blocker),
             "actions": self.offered_actions(request, row),
             "progress": cells.progress(row),
+            "checkpointed": when(row.checkpoint_at, now),
             "facts": _facts(row, now),
             "checkpoint": cells.pretty_json(row.progress) if row.progress else "",
-            "params": cells.pretty_json(row.params) if row.params else "",
+            "params": cells.pretty_json(masked(row.job, row.params)) if row.params else "",
             "result": cells.pretty_json(row.result) if row.result is not None else "",
             "attempts": [_attempt_line(attempt, now) for attempt in attempts],
             "latest": row.attempts.order_by("-number").first(),

@@ -1,5 +1,7 @@
 """The form of a schedule. The domain decides what is right; the form puts each of its sentences on the right field."""
 
+from copy import copy
+from datetime import datetime
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -7,6 +9,7 @@ from django import forms
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
 from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -14,6 +17,7 @@ from project.kit.admin import VersionLockedForm
 from project.kit.clock import database_now
 from scheduler import cron, schedules
 from scheduler.admin.cells import pretty_json
+from scheduler.admin.secret_params import masked, unmasked
 from scheduler.admin.wall_clock import WallClockField, from_wall, on_wall
 from scheduler.cron import TriggerError
 from scheduler.jobs.registry import JOBS
@@ -22,7 +26,7 @@ from scheduler.models import Schedule
 COMMAND = "command"
 WALL_CLOCK_FIELDS = ("anchor_at", "once_at")
 
-FIELDSETS = (
+FIELDSETS: tuple[tuple[Any, Any], ...] = (
     (gettext_lazy("What"), {"fields": ("name", "job", "params", "description")}),
     (
         gettext_lazy("When"),
@@ -65,14 +69,14 @@ class ParamsField(forms.JSONField):
 
     def prepare_value(self, value: Any) -> Any:
         """Return the text of the object; what could not be read comes back as it was typed."""
-        if isinstance(value, dict):
-            return pretty_json(value)
+        if isinstance(value, dict) or value is None:
+            return pretty_json(value) if value else ""
         return super().prepare_value(value)
 
     def clean(self, value: Any) -> Any:
         """Return the object; nothing typed is an object without parameters."""
         read = super().clean(value)
-        if read in (None, ""):
+        if read is None:
             return {}
         if not isinstance(read, dict):
             raise ValidationError(_('Write the parameters as a JSON object, as in {"name": "value"}.'))
@@ -80,7 +84,11 @@ class ParamsField(forms.JSONField):
 
 
 class ScheduleForm(VersionLockedForm):
-    """A schedule. Instants are on the clocks of its own zone."""
+    """A schedule. Instants are on the clocks of its own zone.
+
+    Attributes:
+        draft: after cleaning, the schedule as typed, completed as far as the domain could.
+    """
 
     user: ClassVar[AbstractBaseUser | AnonymousUser] = AnonymousUser()
 
@@ -90,7 +98,7 @@ class ScheduleForm(VersionLockedForm):
         required=False,
         encoder=DjangoJSONEncoder,
         widget=forms.Textarea(attrs={"rows": 6, "class": "code", "spellcheck": "false"}),
-        help_text=gettext_lazy("A JSON object. What the chosen job takes stands beside it."),
+        help_text=gettext_lazy("A JSON object. What the chosen job takes stands below."),
     )
     anchor_at = WallClockField(
         label=gettext_lazy("Counted from"),
@@ -122,13 +130,20 @@ class ScheduleForm(VersionLockedForm):
         """Return the values with which the form shows the schedule: its instants by its own clocks."""
         values: dict[str, Any] = {name: getattr(instance, name) for name in schedules.EDITABLE_FIELDS}
         zone = _zone(instance.timezone) or ZoneInfo("UTC")
+        values["params"] = masked(instance.job, instance.params)
         return values | {name: on_wall(values[name], zone) for name in WALL_CLOCK_FIELDS}
+
+    def clean_params(self) -> dict[str, Any]:
+        """Put the stored secrets back where their dots were left standing."""
+        params: dict[str, Any] = self.cleaned_data["params"]
+        if self.cleaned_data.get("job") != self.instance.job:
+            return params
+        restored: dict[str, Any] = unmasked(self.instance.job, params, self.instance.params)
+        return restored
 
     def clean(self) -> dict[str, Any]:
         """Put the local times into the schedule's zone."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        # `prepare` completes the row first; then the database's constraints are checked, in `_post_clean`.
-        self._validate_constraints = False
         zone = _zone(cleaned.get("timezone", ""))
         moved = "timezone" in self.changed_data
         for name in WALL_CLOCK_FIELDS:
@@ -138,21 +153,39 @@ class ScheduleForm(VersionLockedForm):
                 cleaned[name] = getattr(self.instance, name)  # with the microseconds that no field shows
         return cleaned
 
+    def store(self, schedule: Schedule, *, now: datetime) -> None:
+        """Write a schedule that holds what was typed, as new or over the version that the form was opened with."""
+        if schedule.pk is None:
+            schedules.save_new(schedule, now=now)
+        else:
+            schedules.save_changes(schedule, expected_version=self.cleaned_data["expected_version"], now=now)
+
+    def _get_validation_exclusions(self) -> set[str]:
+        # The domain completes these and says what is wrong with them; the constraints could only name themselves.
+        return {*super()._get_validation_exclusions(), *schedules.TRIGGER_FIELDS, "overlap"}  # type: ignore[misc]
+
     def _post_clean(self) -> None:
         super()._post_clean()
+        now = database_now()
+        self.draft = copy(self.instance)
         try:
-            schedules.prepare(self.instance, now=database_now())
-            self.instance.validate_constraints()
+            schedules.prepare(self.draft, now=now)
+            if not self.errors:
+                self._rehearse(now)
         except ValidationError as refusal:
             self._add_refusals(refusal)
 
+    def _rehearse(self, now: datetime) -> None:
+        """Store a copy and take that back: what the domain refuses only then is said by the form, too."""
+        with transaction.atomic():
+            self.store(copy(self.instance), now=now)
+            transaction.set_rollback(True)
+
     def _add_refusals(self, refusal: ValidationError) -> None:
-        """Put each sentence on its field, unless that has one already or the form was refused anyway."""
+        """Put each sentence on its field, unless that has one already."""
         for name, sentences in refusal.message_dict.items():
-            if name in self.fields and name not in self.errors:
-                self.add_error(name, sentences)
-            elif name not in self.fields and not self.errors:
-                self.add_error(None, sentences)
+            if name not in self.errors:
+                self.add_error(name if name in self.fields else None, sentences)
 
     def _job_choices(self) -> list[tuple[str, str]]:
         allowed = [key for key in sorted(JOBS) if key != COMMAND or may_use_command(self.user)]

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import BooleanField, Case, F, QuerySet, Value, When
 from django.db.models.functions import JSONObject
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -34,15 +35,15 @@ def schedule_badge(schedule: Schedule, now: datetime) -> SafeString:
     return badge(_("enabled"), "green")
 
 
-def standing(schedule: Schedule, now: datetime) -> SafeString | str:
-    """Return in a sentence why the schedule is where it is."""
+def standing(schedule: Schedule, now: datetime) -> str:
+    """Return in a sentence why the schedule is where it is, or what it does next."""
     if schedule.broken_reason:
         return schedule.broken_reason
     if not schedule.enabled:
         return _("Paused: %(why)s") % {"why": schedule.pause_reason or _("no reason was given")}
     if schedule.next_run_at is None:
         return _("No time of its trigger is left, so it fires no more.")
-    return triggers.in_words(schedule)
+    return format_html(_("Fires next {when}."), when=when(schedule.next_run_at, now))
 
 
 def overview(schedule: Schedule, now: datetime) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def preview(form: ScheduleForm, now: datetime) -> dict[str, Any]:
     faults = [fault for name in schedules.TRIGGER_FIELDS for fault in form.errors.get(name, ())]
     if faults:
         return {"faults": faults}
-    return _upcoming(form.instance.as_trigger(), form.instance.timezone, now)
+    return _upcoming(form.draft.as_trigger(), form.draft.timezone, now)
 
 
 def _upcoming_of(schedule: Schedule, now: datetime) -> dict[str, Any]:
@@ -116,11 +117,12 @@ def _heavy(prefix: str = "") -> tuple[str, ...]:
     return tuple(f"{prefix}{name}" for name in ("params", "progress", "result"))
 
 
-def latest_runs(schedule_pk: Any, count: int) -> QuerySet[TaskRun, dict[str, Any]]:
+def latest_runs(schedule_pk: Any, count: int) -> QuerySet[TaskRun, Any]:
     """Return the strip of a list's row, as a subquery."""
     return TaskRun.objects.filter(schedule=schedule_pk).order_by("-id").values(cell=strip_cell())[:count]
 
 
 def latest_fire(schedule_pk: Any, column: str) -> QuerySet[Fire, Any]:
     """Return a column of the latest fire of a list's row, as a subquery."""
-    return Fire.objects.filter(schedule=schedule_pk).order_by("-fire_at").values(column)[:1]
+    fires: QuerySet[Fire, Any] = Fire.objects.filter(schedule=schedule_pk).order_by("-fire_at").values(column)
+    return fires[:1]

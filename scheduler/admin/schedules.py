@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy
 from project.kit.admin import BulkActionsMixin, VersionLockMixin, seen_at, when
 from project.kit.clock import database_now
 from project.kit.zones import zone_names
-from scheduler import schedules
 from scheduler.admin import cells, schedule_page, triggers
 from scheduler.admin.filters import JobFilter, ScheduleQuestionFilter
 from scheduler.admin.job_schemas import job_sheets
@@ -109,23 +108,19 @@ class ScheduleAdmin(VersionLockMixin, BulkActionsMixin):
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> type[ScheduleForm]:
         """Return the form's class, which knows its user."""
-        form: type[ScheduleForm] = super().get_form(request, obj, change, **kwargs)
+        form: type[Any] = super().get_form(request, obj, change, **kwargs)
         form.user = request.user
         return form
 
     def save_model(self, request: HttpRequest, obj: Schedule, form: ScheduleForm, change: bool) -> None:
         """Save through the domain, which computes the next run and raises the version."""
-        now = database_now()
-        if change:
-            schedules.save_changes(obj, expected_version=form.cleaned_data["expected_version"], now=now)
-        else:
-            schedules.save_new(obj, now=now)
+        form.store(obj, now=database_now())
 
-    def response_post_save_add(self, request: HttpRequest, obj: Schedule) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: Schedule) -> HttpResponseRedirect:
         """Show the page of the new schedule, with its next runs."""
         return HttpResponseRedirect(self._page_url(obj))
 
-    def response_post_save_change(self, request: HttpRequest, obj: Schedule) -> HttpResponse:
+    def response_post_save_change(self, request: HttpRequest, obj: Schedule) -> HttpResponseRedirect:
         """Show the page of the changed schedule, with its next runs."""
         return HttpResponseRedirect(self._page_url(obj))
 
@@ -151,7 +146,7 @@ class ScheduleAdmin(VersionLockMixin, BulkActionsMixin):
             stored = self.get_queryset(request).get(pk=obj.pk)  # `obj` carries what was typed
             context["overview"] = schedule_page.overview(stored, seen_at(stored))
             context["actions"] = self.offered_actions(request, stored)
-            context["title"] = stored.name
+            context |= {"title": stored.name, "subtitle": None}
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def get_urls(self) -> list[URLPattern]:

@@ -4,7 +4,7 @@ Badges and relative times, object actions (a confirmation page, a POST, a permis
 the optimistic lock of forms, read-only history with lists that never count, and filters that answer questions.
 """
 
-from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm
+from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm, Text
 from project.kit.admin.badges import badge
 from project.kit.admin.bulk_actions import BulkActionsMixin
 from project.kit.admin.filters import DayFilter, Question, QuestionFilter
@@ -28,6 +28,7 @@ __all__ = [
     "QuestionFilter",
     "ReasonForm",
     "RequiredReasonForm",
+    "Text",
     "UncountedList",
     "VersionLockMixin",
     "VersionLockedForm",

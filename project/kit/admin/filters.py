@@ -48,6 +48,7 @@ class DayFilter(SimpleListFilter):
     """Shows the rows of one day, with the way to the day before and after. Subclass it and name the date field."""
 
     template = "admin/day_filter.html"
+    parameter_name: str
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return nothing to choose from: any day can be asked for."""

@@ -24,10 +24,11 @@ class UncountedList(PanelList):
         first = (self.page_num - 1) * self.list_per_page
         rows = list(self.queryset[first : first + self.list_per_page + 1])
         self.has_next = len(rows) > self.list_per_page
-        self.result_list = rows[: self.list_per_page]  # type: ignore[assignment]
+        self.result_list = rows[: self.list_per_page]
         self.result_count = len(self.result_list)  # of the page: so that nobody is offered "select all"
-        self.full_result_count = None  # type: ignore[assignment]
+        self.full_result_count = None
         self.can_show_all = self.multi_page = False
+        self.show_admin_actions = bool(rows)
 
     @property
     def previous_page_query(self) -> str:
@@ -43,7 +44,7 @@ class UncountedList(PanelList):
 class HistoryAdmin(PanelAdmin):
     """An admin that shows and never writes. It sorts by its index alone: any other order would read all of history."""
 
-    sortable_by: tuple[str, ...] = ()
+    sortable_by = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Return the list's class."""

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-_NOW = timedelta(seconds=1)
+_SECOND, _MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
 def when(instant: datetime | None, now: datetime) -> SafeString:
@@ -25,23 +25,27 @@ def absolute(instant: datetime) -> str:
 
 
 def relative(instant: datetime, now: datetime) -> str:
-    """Return how far the instant is from now: `in 5 min`, `2 h 5 min ago`, `now`."""
-    distance = instant - now
-    if abs(distance) < _NOW:
+    """Return how far the instant is from now, in whole minutes or seconds: `in 5 min`, `2 h 5 min ago`, `now`."""
+    distance = abs(instant - now)
+    if distance < _SECOND:
         return _("now")
-    if distance > timedelta(0):
-        return _("in %(span)s") % {"span": span(distance)}
-    return _("%(span)s ago") % {"span": span(-distance)}
+    step = _MINUTE if distance >= _MINUTE else _SECOND
+    length = span(distance // step * step, detail_below=3)
+    return _("in %(span)s") % {"span": length} if instant > now else _("%(span)s ago") % {"span": length}
 
 
-def span(length: timedelta) -> str:
-    """Return the length in its largest units, the second one only while it still counts: `40 s`, `2 h 5 min`, `12 d`."""
+def span(length: timedelta, detail_below: int = 10) -> str:
+    """Return the length in its largest units: `40 s`, `2 h 5 min`, `12 d`.
+
+    Args:
+        detail_below: the second unit is given while there are fewer than this of the first.
+    """
     seconds = length.total_seconds()
-    if 0 < seconds < 10:
+    if 0 < seconds < 10 and not seconds.is_integer():
         return _("%(count)s s") % {"count": f"{seconds:.1f}"}
     amounts = _amounts(round(seconds))
     largest, unit = amounts[0]
-    if len(amounts) == 1 or largest >= 10:
+    if len(amounts) == 1 or largest >= detail_below:
         return unit % {"count": largest}
     following, small_unit = amounts[1]
     return (

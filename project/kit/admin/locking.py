@@ -14,7 +14,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from django.forms.models import model_to_dict
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
@@ -80,7 +80,8 @@ class VersionLockedForm(forms.ModelForm):  # type: ignore[type-arg]
     def _merge(self, current: Model) -> None:
         """Note the differences, take over what only the other changed, and expect their version from now on."""
         saved, opened = self._texts(current), self._opened()
-        data = self.data.copy()
+        data = QueryDict(mutable=True)
+        data.update(self.data)
         for name, theirs in saved.items():
             typed = self._typed(name)
             if typed == theirs:

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
+from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 if TYPE_CHECKING:
@@ -44,13 +45,19 @@ class PanelAdmin(AnyAdmin):
     list_per_page = 50
     list_max_show_all = 0
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the list, under the name of its rows."""
+        title = capfirst(self.opts.verbose_name_plural)
+        return super().changelist_view(request, {"title": title, "subtitle": None, **(extra_context or {})})
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Return the list's class."""
         return PanelList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows, each with `seen_at`."""
-        return super().get_queryset(request).annotate(seen_at=Now())
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(seen_at=Now())
+        return rows
 
     def for_list(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the list's rows with what its columns need beyond the row."""
