@@ -12,7 +12,10 @@ from datetime import datetime, timedelta
 from types import FrameType
 from typing import Any
 
-from scheduler import running
+from django.db import InterfaceError, OperationalError
+
+from project.kit.outages import outlast, went_away
+from scheduler import rescuing, running
 from scheduler.identity import ThisWorker
 from scheduler.jobs.context import RunContext
 from scheduler.jobs.interrupts import Cancelled, Deferred, JobFailed, LeaseLost, RunInterrupted, Stopping, TimedOut
@@ -45,13 +48,23 @@ def execute_hint(claims: Sequence[Claim], worker: ThisWorker, clock: Callable[[]
 
 def execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> None:
     """Execute the claimed run if the claim still holds; its rows say how it went."""
-    run = running.begin(claim, worker.as_worker(), now=clock())
+    patience = running.lease_seconds().total_seconds()
+    run = outlast(lambda: _begin(claim, worker, clock), seconds=patience)
     if run is None:
         logger.debug("hint for run #%s is out of date", claim.run_id)
         return
     outcome = _attempt(run, worker, clock)
-    if outcome is None or not running.settle(run, outcome, now=clock()):
-        logger.warning("run #%s: this worker's lease is gone, its outcome does not count", run.pk)
+    if outcome is None or not outlast(lambda: running.settle(run, outcome, now=clock()), seconds=patience):
+        logger.warning("run #%s: this attempt was interrupted, its outcome does not count", run.pk)
+        outlast(lambda: rescuing.free_attempt(run, now=clock()), seconds=patience)
+
+
+def _begin(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> TaskRun | None:
+    """Begin the run; one that was begun already in this process, which is free, is ours: the database went away
+    before it could say so.
+    """
+    me = worker.as_worker()
+    return running.begin(claim, me, now=clock()) or running.begun(claim, me)
 
 
 def _attempt(run: TaskRun, worker: ThisWorker, clock: Callable[[], datetime]) -> Outcome | None:
@@ -65,7 +78,9 @@ def _attempt(run: TaskRun, worker: ThisWorker, clock: Callable[[], datetime]) ->
 
 
 def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outcome | None:
-    """Call the job and translate what comes out of it; None where the lease was lost."""
+    """Call the job and translate what comes out of it; None where the lease was lost, or the database went away
+    under the job.
+    """
     try:
         with _timeout(context, clock):
             result = job.function(context)
@@ -79,6 +94,8 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
     except JobFailed as failure:
         outcome = _failed(_one_line(failure), traceback=failure.traceback)
     except Exception as error:
+        if isinstance(error, OperationalError | InterfaceError) and went_away():
+            return None
         name = type(error).__name__
         outcome = _failed(f"{name}: {_one_line(error)}".removesuffix(": "), traceback=tracebacks.format_exc())
     return replace(outcome, output=context.output.text)

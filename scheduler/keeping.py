@@ -116,8 +116,8 @@ class LeaseKeeper:
         return list(TaskRun.objects.filter(lease_owner=self._worker.name, state=RunState.RUNNING).order_by("id"))
 
     def _extend(self, now: datetime) -> None:
-        """Extend all leases but those whose row is locked: a job that holds its own row must not cost the others
-        theirs. Nobody takes over a locked row, and its checkpoints extend it.
+        """Extend all leases but those whose row is locked: a job that holds its own row, in a transaction with a
+        checkpoint, must not cost the others theirs. Nobody takes over a locked row.
         """
         mine = TaskRun.objects.filter(lease_owner=self._worker.name, state=RunState.RUNNING)
         with transaction.atomic():

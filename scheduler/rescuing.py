@@ -51,6 +51,14 @@ def free(runs: Sequence[TaskRun], *, now: datetime, detail: str = "") -> int:
     )
 
 
+def free_attempt(run: TaskRun, *, now: datetime) -> bool:
+    """Free the run if it is still under the attempt that was read: its worker lives, and would keep a lease for
+    work that nobody does.
+    """
+    still_ours = TaskRun.objects.filter(pk=run.pk, lease_token=run.lease_token, state=RunState.RUNNING)
+    return bool(free(list(still_ours), now=now, detail="The lease or the database was away for too long."))
+
+
 def verdict(run: TaskRun) -> RunState:
     """Decide where an interrupted run goes."""
     if run.cancel_requested_at is not None:

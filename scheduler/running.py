@@ -60,6 +60,12 @@ def begin(claim: Claim, worker: Worker, *, now: datetime) -> TaskRun | None:
     return TaskRun.objects.get(pk=claim.run_id)
 
 
+def begun(claim: Claim, worker: Worker) -> TaskRun | None:
+    """Return the claimed run if it is running in this process."""
+    mine = TaskRun.objects.filter(state=RunState.RUNNING, lease_owner=worker.name, lease_pid=worker.pid)
+    return mine.filter(pk=claim.run_id, lease_token=claim.token or 0).first()
+
+
 def limit_attempt(run: TaskRun, seconds: int | None, *, now: datetime) -> None:
     """Set when the begun attempt times out, if it does."""
     if seconds is not None:

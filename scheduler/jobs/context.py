@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from datetime import date, datetime
 from typing import Any, NoReturn, TypeVar
 
+from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, InterfaceError, connection
 
+from project.kit.outages import outlast
 from scheduler.identity import SharedSignals
 from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping
 from scheduler.jobs.output import Output
@@ -70,6 +72,9 @@ class RunContext:
     def checkpoint(self, /, *, done: int | None = None, total: int | None = None, **values: Any) -> None:
         """Save how far the work got: `values` are merged into `progress`, `done` of `total` draw the bar.
 
+        A database that is away is borne for as long as a lease lasts. Inside a transaction of the job it is saved
+        together with the job's own rows, or not at all; such a transaction has to be shorter than the lease.
+
         Raises:
             LeaseLost: the lease is gone; nothing was saved.
             Cancelled: a person cancelled the run; nothing was saved.
@@ -77,7 +82,7 @@ class RunContext:
             TypeError: a value cannot be written as JSON.
         """
         progress = {**self.progress, **values}
-        if not self._save(progress, done, total):
+        if not outlast(lambda: self._save(progress, done, total), seconds=settings.TIDELINE_LEASE_SECONDS):
             self._explain_refusal()
         self.progress = progress
         self.done = self.done if done is None else done
@@ -95,20 +100,13 @@ class RunContext:
         Args:
             key: the name under which the item is checkpointed.
             of: gives an item's value for the checkpoint; by default its `pk`, its `id` or the item itself.
+
+        Raises:
+            LeaseLost: the worker was frozen or cut off until its lease ended; the next item is somebody else's.
         """
-        if key not in self.progress:
-            yield from iterable
-            return
-        reached, value_of = self.progress[key], of or _identity
-        skipped: list[Item] = []
-        items = iter(iterable)
-        for item in items:
-            skipped.append(item)
-            if _as_stored(value_of(item)) == reached:
-                yield from items
-                return
-        self.log(f"The checkpointed {key} {reached!r} is not among the items any more.")
-        yield from _after(skipped, reached, value_of)
+        for item in self._remaining(iterable, key, of or _identity):
+            self._check_lease()
+            yield item
 
     def track(self, iterable: Iterable[Item], total: int | None = None) -> Iterator[Item]:
         """Yield the items and show how many are done, at most once a second; it saves no resume point."""
@@ -120,8 +118,28 @@ class RunContext:
             if time.monotonic() - shown >= 1:
                 shown = time.monotonic()
                 self.checkpoint(done=count, total=total)
+            self._check_lease()
             yield item
         self.checkpoint(done=total if total is not None else count + 1, total=total)
+
+    def _remaining(self, iterable: Iterable[Item], key: str, value_of: Callable[[Item], Any]) -> Iterator[Item]:
+        if key not in self.progress:
+            yield from iterable
+            return
+        reached = self.progress[key]
+        skipped: list[Item] = []
+        items = iter(iterable)
+        for item in items:
+            skipped.append(item)
+            if _as_stored(value_of(item)) == reached:
+                yield from items
+                return
+        self.log(f"The checkpointed {key} {reached!r} is not among the items any more.")
+        yield from _after(skipped, reached, value_of)
+
+    def _check_lease(self) -> None:
+        if not self._signals.leases_hold:
+            raise LeaseLost
 
     def _save(self, progress: dict[str, Any], done: int | None, total: int | None) -> bool:
         with connection.cursor() as cursor:
