@@ -1,12 +1,40 @@
 """Fixtures of the fault tests."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import dj_database_url
 import pytest
+from django.core.management import call_command
+from django.db import connection
+from pytest_django import DjangoDbBlocker
 
-from project.services import Redis
+from project.services import PostgreSQL, Redis
 from tests.faults.house import House
 from tests.processes import Processes
+
+
+@pytest.fixture(scope="module")
+def own_postgresql(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[PostgreSQL]:
+    """A PostgreSQL for the module alone, on which Django works too: it may be restarted, and its sessions cut."""
+    with TemporaryDirectory(prefix="tideline-test-") as folder, django_db_blocker.unblock():
+        server = PostgreSQL(Path(folder), durable=False)
+        server.start()
+        shared_url, shared_settings = os.environ["DATABASE_URL"], dict(connection.settings_dict)
+        use_database(server.url, dj_database_url.parse(server.url))
+        call_command("migrate", verbosity=0, interactive=False)
+        yield server
+        use_database(shared_url, shared_settings)
+        server.stop()
+
+
+def use_database(url: str, settings: dict[str, object]) -> None:
+    """Have Django in this process, and the processes that it starts, work on another database."""
+    connection.close()
+    connection.settings_dict.update(settings)
+    os.environ["DATABASE_URL"] = url
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any
 
 from project.kit.clock import database_now
 from project.services import Redis
-from scheduler import operations
 from scheduler.models import Attempt, TaskRun
-from scheduler.states import RunState
+from scheduler.opening import Opening, open_runs
+from scheduler.states import EventTrigger, RunState
 from tests.processes import Processes, Started
 
 LEASE_SECONDS = 5
@@ -41,10 +41,25 @@ class House:
         """Start what fires, launches and rescues: a worker for the scans, and beat."""
         self.start("worker", "beat")
 
-    def open(self, job: str = "test.items", **params: Any) -> TaskRun:
-        """Open a run of the job, due now."""
-        params["file"] = str(self.marks_file)
-        return operations.run_job(job, params, now=database_now(), actor="the test")
+    def open(self, job: str = "test.items", **how: Any) -> TaskRun:
+        """Open a run of the job, due now.
+
+        Args:
+            how: what is a field of an Opening is that, all else are parameters of the job.
+        """
+        now = database_now()
+        fields = {name: how.pop(name) for name in list(how) if name in Opening.__dataclass_fields__}
+        opening = Opening(
+            name=job,
+            job=job,
+            stat_date=now.date(),
+            planned_at=now,
+            due_at=now,
+            params={"file": str(self.marks_file), **how},
+            **fields,
+        )
+        (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor="the test")
+        return run
 
     def marks(self, run: TaskRun | None = None) -> list[dict[str, Any]]:
         """Return the marks that jobs left, of one run or of all, in their order."""

@@ -1,0 +1,113 @@
+"""PostgreSQL is restarted, killed and cut off under Tideline: no run fails, and nothing is done twice."""
+
+import signal
+
+import pytest
+from django.db import connection
+
+from project.services import PostgreSQL
+from scheduler.models import TaskRun
+from scheduler.states import RunState
+from tests.faults.house import House
+from tests.processes import lives
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_postgresql")]
+
+
+def test_a_restart_between_tasks_fails_none(own_postgresql: PostgreSQL, house: House) -> None:
+    house.scanners()
+    house.runner()
+    before = [house.open(items=1) for _ in range(10)]
+    house.wait_for(RunState.DONE, *before)
+
+    restart(own_postgresql, signal.SIGINT)
+    after = [house.open(items=1) for _ in range(10)]
+
+    house.wait_for(RunState.DONE, *after)
+    assert not TaskRun.objects.filter(failure_count__gt=0).exists()
+    assert [house.outcomes(run) for run in after] == [["done"]] * 10
+
+
+def test_a_crash_amid_a_job_fails_nothing_and_doubles_nothing(own_postgresql: PostgreSQL, house: House) -> None:
+    house.scanners()
+    house.runner()
+    run = house.open(seconds=0.3)
+    house.wait_for_item(run, 3)
+
+    restart(own_postgresql, signal.SIGQUIT)
+
+    house.wait_for(RunState.DONE, run)
+    assert house.outcomes(run) == ["done"]
+    assert house.items(run) == list(range(1, 11))
+
+
+def test_a_database_that_is_away_for_longer_than_a_lease_interrupts_the_run_and_fails_nothing(
+    own_postgresql: PostgreSQL, house: House
+) -> None:
+    house.scanners()
+    house.runner()
+    run = house.open(seconds=0.3)
+    house.wait_for_item(run, 3)
+    child = house.marks(run)[0]["pid"]
+
+    own_postgresql.stop()
+    house.processes.wait_until(lambda: not lives(child), what="the job to be stopped with its lease")
+    connection.close()
+    own_postgresql.launch()
+
+    house.wait_for(RunState.DONE, run)
+    assert house.outcomes(run) == ["lost", "done"]
+    assert set(house.items(run)) == set(range(1, 11))
+    assert len(house.items(run)) <= 11  # the one that was taken and could not be saved
+
+
+def test_cut_sessions_fail_nothing_and_double_nothing(house: House) -> None:
+    house.scanners()
+    house.runner()
+    runs = [house.open(seconds=0.2), house.open(seconds=0.2)]
+
+    for item in (2, 4, 6, 8):
+        house.wait_for_item(runs[0], item)
+        cut_sessions()
+
+    house.wait_for(RunState.DONE, *runs)
+    for run in runs:
+        assert house.outcomes(run) == ["done"]
+        assert house.items(run) == list(range(1, 11))
+
+
+def test_tasks_share_their_sessions(house: House) -> None:
+    house.scanners()
+    house.runner()
+    house.wait_for(RunState.DONE, *[house.open(items=1) for _ in range(10)])
+
+    before = sessions_so_far()
+    house.wait_for(RunState.DONE, *[house.open(items=1) for _ in range(100)])
+
+    assert sessions_so_far() - before < 10
+
+
+def restart(server: PostgreSQL, how: signal.Signals) -> None:
+    """Restart the server: SIGINT rolls back and ends its sessions, SIGQUIT drops them as a crash does."""
+    assert server.process is not None
+    server.process.send_signal(how)
+    server.process.wait()
+    connection.close()
+    server.launch()
+
+
+def cut_sessions() -> None:
+    """End every other session of the database, as an administrator or a failover does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def sessions_so_far() -> int:
+    """Return how many sessions the database has seen."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sessions FROM pg_stat_database WHERE datname = current_database()")
+        (sessions,) = cursor.fetchone()
+    return int(sessions)
