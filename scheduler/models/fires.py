@@ -11,7 +11,10 @@ from scheduler.states import FireKind, FireOutcome
 class Fire(models.Model):
     """One due time of a schedule that was claimed: it started a run, or says why it did not."""
 
-    schedule = models.ForeignKey(Schedule, models.PROTECT, related_name="fires", verbose_name=_("schedule"))
+    # without an index of its own: see fire_latest_of_schedule
+    schedule = models.ForeignKey(
+        Schedule, models.PROTECT, db_index=False, related_name="fires", verbose_name=_("schedule")
+    )
     fire_at = models.DateTimeField(_("due at"))
     kind = models.CharField(_("kind"), max_length=10, choices=FireKind)
     outcome = models.CharField(_("outcome"), max_length=20, choices=FireOutcome)

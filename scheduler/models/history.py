@@ -13,7 +13,8 @@ from scheduler.states import AttemptOutcome, EventTrigger, RunState
 class Attempt(models.Model):
     """One execution of a run by one worker."""
 
-    run = models.ForeignKey(TaskRun, models.CASCADE, related_name="attempts", verbose_name=_("run"))
+    # without an index of its own: see attempt_once
+    run = models.ForeignKey(TaskRun, models.CASCADE, db_index=False, related_name="attempts", verbose_name=_("run"))
     number = models.PositiveIntegerField(_("number"))
     token = models.PositiveBigIntegerField(_("token"))
     worker = models.CharField(_("worker"), max_length=200)
@@ -45,7 +46,8 @@ class Attempt(models.Model):
 class RunEvent(models.Model):
     """One transition of a run: from where to where, what set it off, who, why and when."""
 
-    run = models.ForeignKey(TaskRun, models.CASCADE, related_name="events", verbose_name=_("run"))
+    # without an index of its own: see event_of_run
+    run = models.ForeignKey(TaskRun, models.CASCADE, db_index=False, related_name="events", verbose_name=_("run"))
     at = models.DateTimeField(_("at"))
     from_state = models.CharField(_("from"), max_length=20, choices=RunState, blank=True)
     to_state = models.CharField(_("to"), max_length=20, choices=RunState)

@@ -10,18 +10,32 @@ from django.utils.translation import gettext_lazy as _
 
 from scheduler.models.fires import Fire
 from scheduler.models.schedules import Schedule
-from scheduler.states import EXCLUSIVE, RunState
+from scheduler.states import EXCLUSIVE, TERMINAL, RunState
+
+UNFINISHED = sorted(set(RunState) - TERMINAL)
 
 
 class TaskRun(models.Model):
     """The durable state of one piece of work for one data day. Only scheduler.transitions writes `state`."""
 
     schedule = models.ForeignKey(
-        Schedule, models.PROTECT, null=True, blank=True, related_name="runs", verbose_name=_("schedule")
+        Schedule,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,  # see run_latest_of_schedule
+        related_name="runs",
+        verbose_name=_("schedule"),
     )
     fire = models.OneToOneField(Fire, models.PROTECT, null=True, blank=True, related_name="run", verbose_name=_("fire"))
     rerun_of = models.ForeignKey(
-        "self", models.PROTECT, null=True, blank=True, related_name="reruns", verbose_name=_("run again of")
+        "self",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,  # see run_again_of: most runs are none
+        related_name="reruns",
+        verbose_name=_("run again of"),
     )
     name = models.CharField(_("name"), max_length=200)
     job = models.CharField(_("job"), max_length=200)
@@ -82,13 +96,11 @@ class TaskRun(models.Model):
                 name="run_is_due",
                 condition=Q(due_at__isnull=False),
             ),
-            # rescuing.rescue_lost, keeping.held_runs
-            models.Index(
-                fields=["lease_owner", "lease_expires_at"],
-                name="run_is_held",
-                condition=Q(state=RunState.RUNNING),
-            ),
-            # launching: is there an older unfinished run of the key; firing: does one block
+            # rescuing.rescue_lost, keeping.held_runs. Without the lease's end, so that a heartbeat touches no index.
+            models.Index(fields=["lease_owner"], name="run_is_held", condition=Q(state=RunState.RUNNING)),
+            # launching: is there an older unfinished run of the key; firing: does one block. No other index may be
+            # fit for `finished_at IS NULL`: where statistics say that nothing is unfinished, the planner would walk
+            # through it for each run (10,000 at once: 12 s instead of 0.2 s).
             models.Index(
                 fields=["exclusive_key", "id"],
                 name="run_blocks_its_key",
@@ -97,9 +109,12 @@ class TaskRun(models.Model):
             # firing: was the planned work already done for this data day; the schedule page's strip
             models.Index("schedule", "stat_date", name="run_of_data_day"),
             models.Index("schedule", models.F("id").desc(), name="run_latest_of_schedule"),
+            models.Index(fields=["rerun_of"], name="run_again_of", condition=Q(rerun_of__isnull=False)),
             # the lists "failed today" and "ended lately"
-            models.Index(models.F("finished_at").desc(), name="run_ended_lately"),
-            models.Index(fields=["state", "id"], name="run_unfinished_by_state", condition=Q(finished_at__isnull=True)),
+            models.Index(
+                models.F("finished_at").desc(), name="run_ended_lately", condition=Q(finished_at__isnull=False)
+            ),
+            models.Index(fields=["state", "id"], name="run_unfinished_by_state", condition=Q(state__in=UNFINISHED)),
         )
         constraints = (
             models.UniqueConstraint(
