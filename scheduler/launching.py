@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from celery import current_app
+from celery.utils import uuid
 from django.conf import settings
 from django.db import connection
 from kombu.exceptions import KombuError
@@ -91,19 +92,28 @@ def _lease_due(now: datetime, lost_before: datetime, limit: int) -> list[_Leased
 
 def _send(producer: Producer, leased: Sequence[_Leased], now: datetime) -> Launched:
     hints = list(_hints(leased))
-    task = current_app.tasks[RUN_TASK]
     try:
         with producer.batch():
             for hint in hints:
-                task.apply_async(
-                    args=[[[claim.run_id, claim.token] for claim in hint]],
-                    producer=producer,
-                    headers={"launched_at": now.isoformat()},
-                )
+                _publish(producer, hint, now)
     except (KombuError, RedisError, OSError) as error:
         running.give_back([item.claim for item in leased])
         return _unreachable(error)
     return Launched(runs=len(leased), hints=len(hints))
+
+
+def _publish(producer: Producer, hint: Sequence[Claim], now: datetime) -> None:
+    """Send the message that `apply_async` would send; that takes four times as long, to ask each time what is known:
+    the queue, the options, the parent."""
+    headers, properties, body, _ = current_app.amqp.as_task_v2(
+        uuid(),
+        RUN_TASK,
+        args=[[[claim.run_id, claim.token] for claim in hint]],
+        argsrepr=" ".join(f"#{claim.run_id}" for claim in hint),
+        kwargsrepr="{}",
+    )
+    headers["launched_at"] = now.isoformat()
+    producer.publish(body, exchange="", routing_key=QUEUE, headers=headers, serializer="json", **properties)
 
 
 def _hints(leased: Sequence[_Leased]) -> Iterator[list[Claim]]:
