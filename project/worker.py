@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from celery import Task, current_app, signals
+from celery.states import FAILURE
 from django.db import close_old_connections, connection
 
 from project import scans
@@ -19,6 +20,7 @@ from project.beat import SCANS
 from project.kit.clock import database_now
 from scheduler.identity import become_worker, this_worker
 from scheduler.keeping import LeaseKeeper
+from scheduler.launching import RUN_TASK
 
 logger = logging.getLogger(__name__)
 
@@ -88,9 +90,10 @@ def _tick_for_ever(tick: Callable[[], None], gate: ForkGate) -> None:
 
 def _before_task(task: Task, **_: Any) -> None:
     _under_way.append(task.name)
-    # Not earlier: billiard sets its own handler last of all when a child begins, and that one ends the job amid
-    # its work. An idle child is ended by it, and that is right.
-    signal.signal(signal.SIGTERM, _on_terminate)
+    # Not earlier: billiard sets its own handlers last of all when a child begins, and they end the job amid its
+    # work. An idle child is ended by them, and that is right.
+    for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, _on_terminate)
     # The connection lives over tasks; here a broken one is noticed and replaced before the task meets it.
     close_old_connections()
 
@@ -102,14 +105,16 @@ def _on_terminate(signum: int, frame: FrameType | None) -> None:
         os._exit(0)
 
 
-def _after_task(task: Task, retval: Any = None, **_: Any) -> None:
+def _after_task(task: Task, retval: Any = None, state: str = "", **_: Any) -> None:
     try:
         name = SCAN_TASKS.get(task.name)
         if name is not None:
             scans.mark(name, by=f"worker {this_worker().name}", note=retval if isinstance(retval, str) else "")
     finally:
         _under_way.pop()
-        if this_worker().signals.stopping_here:
+        # A run whose end could not be written would be held for ever by a living child: this one goes, and the
+        # keeper frees it.
+        if this_worker().signals.stopping_here or (task.name == RUN_TASK and state == FAILURE):
             _leave_soon()
 
 
