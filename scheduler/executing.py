@@ -20,6 +20,7 @@ from scheduler.identity import ThisWorker
 from scheduler.jobs.context import RunContext
 from scheduler.jobs.interrupts import Cancelled, Deferred, JobFailed, LeaseLost, RunInterrupted, Stopping, TimedOut
 from scheduler.jobs.registry import BadParams, Job, UnknownJob, get_job
+from scheduler.jobs.results import as_result
 from scheduler.models import TaskRun
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
@@ -84,11 +85,13 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
     try:
         with _timeout(context, clock):
             result = job.function(context)
-        outcome = Outcome(RunState.DONE, AttemptOutcome.DONE, result=result)
+        outcome = Outcome(RunState.DONE, AttemptOutcome.DONE, result=as_result(result))
     except LeaseLost:
         return None
     except RunInterrupted as interruption:
-        outcome = _interrupted(interruption, clock())
+        # It may have come amid a statement, and broken the connection.
+        now = outlast(clock, seconds=running.lease_seconds().total_seconds())
+        outcome = _interrupted(interruption, now)
     except SystemExit as end:
         outcome = _failed(f"The job ended the process: exit status {end.code}.")
     except JobFailed as failure:
