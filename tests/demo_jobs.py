@@ -9,6 +9,8 @@ import time
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from django.db import connection
+from django.db.transaction import atomic
 from pydantic import BaseModel
 
 from scheduler.jobs import RunContext, job
@@ -108,6 +110,31 @@ def exits(run: RunContext) -> NoReturn:
     """Take the process along, as a segmentation fault or the kernel's out-of-memory killer would."""
     mark(run, item="begin")
     os._exit(3)
+
+
+@job("test.transaction", params=Lasting)
+def transaction(run: RunContext) -> None:
+    """Hold the run's own row for long: checkpoint, and stay in the transaction."""
+    with atomic():
+        mark(run, item="begin")
+        run.checkpoint(item=1)
+        time.sleep(run.params.seconds)
+    mark(run, item="end")
+
+
+@job("test.statement", params=Lasting)
+def statement(run: RunContext) -> None:
+    """Wait for the database to answer."""
+    mark(run, item="begin")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(%s)", [run.params.seconds])
+    mark(run, item="end")
+
+
+@job("test.returns", params=Marks)
+def returns(run: RunContext) -> object:
+    """Return what no database can keep."""
+    return {"ratio": float("nan"), "text": "\x00", "object": run}
 
 
 @job("test.raises", params=Marks)

@@ -125,9 +125,19 @@ class Processes:
         )
 
     def end(self) -> None:
-        """Kill all that was started."""
+        """Kill all that was started, and what their sessions may still be doing in the database."""
         for started in self.started:
             started.kill9()
+        cut_sessions()
+
+
+def cut_sessions() -> None:
+    """End every other session of the test database, as an administrator or a failover does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 def lives(pid: int) -> bool:

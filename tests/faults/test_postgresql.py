@@ -9,7 +9,7 @@ from project.services import PostgreSQL
 from scheduler.models import TaskRun
 from scheduler.states import RunState
 from tests.faults.house import House
-from tests.processes import lives
+from tests.processes import cut_sessions, lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_postgresql")]
 
@@ -94,15 +94,6 @@ def restart(server: PostgreSQL, how: signal.Signals) -> None:
     server.process.wait()
     connection.close()
     server.launch()
-
-
-def cut_sessions() -> None:
-    """End every other session of the database, as an administrator or a failover does."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 def sessions_so_far() -> int:
