@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import BulkActionsMixin, VersionLockMixin, seen_at, when
+from project.kit.admin import DASH, BulkActionsMixin, VersionLockMixin, seen_at, when
 from project.kit.clock import database_now
 from project.kit.zones import zone_names
 from scheduler.admin import cells, schedule_page, triggers
@@ -75,7 +75,7 @@ class ScheduleAdmin(VersionLockMixin, BulkActionsMixin):
         """What became of its latest due time."""
         listed = vars(schedule)
         if listed["last_outcome"] is None:
-            return format_html("–")
+            return DASH
         at = when(listed["last_fire_at"], seen_at(schedule))
         return format_html("{} {}", cells.fire_badge(listed["last_outcome"]), at)
 
@@ -146,7 +146,7 @@ class ScheduleAdmin(VersionLockMixin, BulkActionsMixin):
             stored = self.get_queryset(request).get(pk=obj.pk)  # `obj` carries what was typed
             context["overview"] = schedule_page.overview(stored, seen_at(stored))
             context["actions"] = self.offered_actions(request, stored)
-            context |= {"title": stored.name, "subtitle": None}
+            context |= {"original": stored, "title": stored.name, "subtitle": None}
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def get_urls(self) -> list[URLPattern]:

@@ -7,13 +7,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+# What is shown where there is nothing to show.
+DASH = SafeString("–")
+
 _SECOND, _MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
 def when(instant: datetime | None, now: datetime) -> SafeString:
     """Return the instant relative to now (`in 5 min`), with the absolute one on hover; a dash where there is none."""
     if instant is None:
-        return format_html("–")
+        return DASH
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', instant.isoformat(), absolute(instant), relative(instant, now)
     )
