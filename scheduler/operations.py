@@ -9,6 +9,7 @@ from django.db import transaction
 
 from scheduler import cron, transitions
 from scheduler.firing import insert_fires
+from scheduler.jobs.registry import JOBS
 from scheduler.models import Fire, Schedule, TaskRun
 from scheduler.opening import Opening, for_schedule, open_runs
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
@@ -135,6 +136,9 @@ def let_go_on(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> N
 def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool:
     """Cancel a run that has not ended. True: it is cancelled. False: it is running and will see it.
 
+    A run that waits and holds something elsewhere is executed once more, so that its job can end that; asked a second
+    time, it is cancelled at once.
+
     Raises:
         NotPossible: it has ended.
     """
@@ -144,6 +148,10 @@ def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool
             raise NotPossible(f"Run #{run.pk} has ended already ({current.get_state_display()}).")
         if current.state == RunState.RUNNING:
             _ask_to_cancel(current, now, actor, reason)
+            return False
+        if current.cancel_requested_at is None and _holds_outside(current):
+            _ask_to_cancel(current, now, actor, reason)
+            _wake_to_be_told(current, now, actor)
             return False
         transitions.move(
             [Claim(run.pk)],
@@ -161,6 +169,24 @@ def _ask_to_cancel(run: TaskRun, now: datetime, actor: str, reason: str) -> None
         cancel_requested_at=now,
         cancel_requested_by=actor,
         reason=f"{actor} asked to cancel it: {reason or 'no reason given'}. It ends at its next checkpoint.",
+    )
+
+
+def _holds_outside(run: TaskRun) -> bool:
+    job = JOBS.get(run.job)
+    return job is not None and job.holds_outside is not None and job.holds_outside(run.progress)
+
+
+def _wake_to_be_told(run: TaskRun, now: datetime, actor: str) -> None:
+    """Make the run due now; one that is due already stays so."""
+    transitions.move(
+        [Claim(run.pk)],
+        RunState.PENDING,
+        now=now,
+        trigger=EventTrigger.MANUAL,
+        actor=actor,
+        reason=f"{actor} asked to cancel it: it is executed once more, to end what it holds elsewhere.",
+        columns={"due_at": now},
     )
 
 

@@ -19,7 +19,6 @@ from celery.utils.nodenames import gethostname
 from scheduler.jobs.capturing import captured
 from scheduler.jobs.context import RunContext
 from scheduler.jobs.interrupts import JobFailed, Stopping
-from scheduler.jobs.results import as_result
 
 # When a task rejects its message to have it delivered again.
 REQUEUE_SECONDS = 10.0
@@ -137,7 +136,7 @@ def _judge(context: RunContext, task: Task, traced: Any, retry: HeldBackRetry) -
     if retry.asked and state != states.FAILURE:
         _put_off(context, task, traced, retry)
     if state == states.SUCCESS:
-        return as_result(traced.retval)
+        return traced.retval
     reason = traced.info.retval
     if state == states.REJECTED:
         _reject(context, reason)

@@ -16,11 +16,11 @@ from celery import Celery, states
 from celery.exceptions import SecurityError
 from kombu.connection import Connection
 from kombu.exceptions import ContentDisallowed, DecodeError
+from kombu.pidbox import Mailbox
 
 from project.kit.clock import database_now
 from scheduler.jobs.context import RunContext
 from scheduler.jobs.interrupts import Cancelled, JobFailed, Stopping, TimedOut
-from scheduler.jobs.results import as_result
 
 # How long a worker waits for the result before it is free for other runs.
 SLOT_SECONDS = 20.0
@@ -121,7 +121,7 @@ def _follow(context: RunContext, other: "OtherApplication", sent: Sent) -> Any:
 
 def _judge(context: RunContext, answer: dict[str, Any]) -> Any:
     if answer["status"] == states.SUCCESS:
-        return as_result(answer["result"])
+        return answer["result"]
     _forget(context)
     if answer["status"] == states.REVOKED:
         raise JobFailed("The task was revoked in its application.")
@@ -218,8 +218,11 @@ class OtherApplication:
         Raises:
             Unusable: the broker cannot be reached.
         """
-        with self._broker() as (app, connection):
-            app.control.revoke(task_id, connection=connection, terminate=self._params.terminate)
+        order = {"task_id": task_id, "terminate": self._params.terminate, "signal": "SIGTERM"}
+        with self._broker() as (_, connection):
+            # What Celery's `control.revoke` says, but by this connection and not by one from a pool that would stay.
+            mailbox = Mailbox("celery", type="fanout", connection=connection, accept=["json"], serializer="json")
+            mailbox.abcast("revoke", order)
 
     def ask(self, task_id: str) -> dict[str, Any]:
         """Return what the result backend knows; a task of which it does not is PENDING.

@@ -108,7 +108,12 @@ class CeleryParams(Params):
         return self
 
 
-@job("celery", title=_("Celery task"), params=CeleryParams)
+def has_sent(progress: dict[str, Any]) -> bool:
+    """Whether a task of another application, which a cancel has to revoke, is on its way."""
+    return bool((progress.get("celery") or {}).get("task_id"))
+
+
+@job("celery", title=_("Celery task"), params=CeleryParams, holds_outside=has_sent)
 def celery(context: RunContext) -> Any:
     """Execute the task here, or send it to its application and follow it."""
     # Celery takes its time to be imported; a process that only lists jobs does without.

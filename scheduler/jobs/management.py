@@ -84,4 +84,4 @@ def _ended(command: str, code: object) -> str:
 def _suggestion(command: str) -> str:
     allowed = [name for name in get_commands() if name not in REFUSED]
     close = difflib.get_close_matches(command, allowed, n=3)
-    return f"; did you mean {' or '.join(f'“{name}”' for name in close)}?" if close else ""
+    return f"; close to it: {', '.join(f'“{name}”' for name in close)}" if close else ""

@@ -38,6 +38,8 @@ class Job:
         resumable: it reads its checkpoint and goes on there; otherwise an interrupted run starts again.
         short: it usually ends within a second, so that one hint may stand for several of its runs.
         timeout_seconds: how long an attempt may take where the schedule does not say.
+        holds_outside: tells from a run's progress whether the run holds something elsewhere that only the job can
+            end. Such a run, cancelled while it waits, is executed once more to be told.
     """
 
     key: str
@@ -47,6 +49,7 @@ class Job:
     resumable: bool = True
     short: bool = False
     timeout_seconds: int | None = None
+    holds_outside: Callable[[dict[str, Any]], bool] | None = None
 
     def read_params(self, values: dict[str, Any]) -> Any:
         """Return the parameters as the job's model, or as they are where it has none.
@@ -77,6 +80,7 @@ def job(
     resumable: bool = True,
     short: bool = False,
     timeout_seconds: int | None = None,
+    holds_outside: Callable[[dict[str, Any]], bool] | None = None,
 ) -> Callable[[JobFunction], JobFunction]:
     """Register the decorated function as the job `key`.
 
@@ -88,7 +92,7 @@ def job(
         known = JOBS.get(key)
         if known is not None and known.function.__qualname__ != function.__qualname__:
             raise ValueError(f"Two jobs are called “{key}”: {_where(known.function)} and {_where(function)}.")
-        JOBS[key] = Job(key, function, title or key, params, resumable, short, timeout_seconds)
+        JOBS[key] = Job(key, function, title or key, params, resumable, short, timeout_seconds, holds_outside)
         short_jobs.cache_clear()
         return function
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ from django.db import connection
 from project.kit.clock import database_now
 from scheduler import operations
 from scheduler.executing import execute
-from scheduler.identity import ThisWorker, become_worker
-from scheduler.jobs import celery_task, command, http, management  # noqa: F401 - they register themselves
+from scheduler.identity import SharedSignals, ThisWorker, become_worker
 from scheduler.launching import LAUNCH_LEASE
 from scheduler.models import TaskRun
 from scheduler.transitions import Claim
@@ -53,6 +53,11 @@ class Executed:
         """What the last attempt printed."""
         return self.attempt.output
 
+    def is_put_off_by(self, seconds: float) -> bool:
+        """Whether the run is due again so long after the attempt said so, which was between its start and its end."""
+        wait = timedelta(seconds=seconds)
+        return self.attempt.started_at + wait <= self.run.due_at <= self.attempt.finished_at + wait
+
     @property
     def everything(self) -> str:
         """All that a person may read about the attempt."""
@@ -60,11 +65,29 @@ class Executed:
         return " ".join([self.output, self.attempt.error, self.attempt.traceback, self.run.reason, events])
 
 
+class Signals(SharedSignals):
+    """Counts how often the job asks whether its worker is stopping, so that a test can wait until it has looked."""
+
+    asked = 0
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the worker was asked to stop."""
+        self.asked += 1
+        return super().stopping
+
+    def wait_for_looks(self, count: int = 3) -> None:
+        """Wait until the job has looked so many times more."""
+        before = self.asked
+        wait_until(lambda: self.asked >= before + count, f"{count} looks of the job")
+
+
 class Runs:
     """Opens runs and executes them as a worker would, without a broker between."""
 
     def __init__(self) -> None:
-        self.worker: ThisWorker = become_worker()
+        self.signals = Signals()
+        self.worker = ThisWorker(become_worker().name, self.signals)
 
     def open(self, job: str, params: dict[str, Any], **columns: Any) -> TaskRun:
         """Open a run; `columns` are further ones of its row."""

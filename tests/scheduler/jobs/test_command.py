@@ -12,7 +12,6 @@ from pytest_django import Settings
 
 from project.kit.clock import database_now
 from scheduler import operations
-from scheduler.identity import SharedSignals
 from scheduler.jobs.registry import BadParams, get_job
 from scheduler.models import TaskRun
 from scheduler.states import AttemptOutcome, RunState
@@ -258,12 +257,9 @@ class TestProgress:
 
         def let_go_after_some_looks() -> None:
             wait_until((tmp_path / "half").exists, "the half-written file")
-            signals = runs.worker.signals
-            asked = signals.asked = 0  # type: ignore[attr-defined]
-            wait_until(lambda: signals.asked > asked + 3, "three looks of the job")  # type: ignore[attr-defined]
+            runs.signals.wait_for_looks()
             (tmp_path / "go").touch()
 
-        runs.worker = type(runs.worker)(runs.worker.name, Counting())
         with meanwhile(let_go_after_some_looks):
             executed = runs.execute(run)
 
@@ -305,17 +301,6 @@ class TestProgress:
         assert not Path(path).parent.exists()
 
 
-class Counting(SharedSignals):
-    """Counts how often the job asks whether its worker is stopping."""
-
-    asked = 0
-
-    @property
-    def stopping(self) -> bool:
-        self.asked += 1
-        return super().stopping
-
-
 class TestEveryEndTakesTheWholeFamily:
     def family(self, runs: Runs, folder: Path, **columns: object) -> TaskRun:
         return runs.open("command", {"command": STUBBORN_FAMILY, "cwd": str(folder)}, **columns)
@@ -343,7 +328,7 @@ class TestEveryEndTakesTheWholeFamily:
 
         def stop() -> None:
             pids_in(tmp_path / "pids", 3)
-            runs.worker.signals.stop()
+            runs.signals.stop()
 
         with meanwhile(stop):
             executed = runs.execute(run)
@@ -396,7 +381,7 @@ class TestEveryEndTakesTheWholeFamily:
 
         def stop() -> None:
             pids_in(tmp_path / "pids", 1)
-            runs.worker.signals.stop()
+            runs.signals.stop()
 
         with meanwhile(stop):
             executed = runs.execute(run)
@@ -413,7 +398,7 @@ class TestEveryEndTakesTheWholeFamily:
             (pid,) = pids_in(tmp_path / "pids", 1)
             os.kill(pid, signal.SIGTERM)
             wait_until(lambda: not is_alive(pid), "the command's end")
-            runs.worker.signals.stop()
+            runs.signals.stop()
 
         with meanwhile(stop_the_whole_control_group):
             assert runs.execute(run).state == RunState.PENDING
