@@ -28,6 +28,8 @@ RUN_TASK = "scheduler.run"
 QUEUE = "runs"
 # A hint that has left the queue and whose run has not begun after this long is lost.
 LAUNCH_LEASE = timedelta(seconds=15)
+# A key that is in the broker since the first hint, unless the broker was emptied.
+NOT_EMPTIED = "not-emptied"
 # Runs of a short job share a hint: the broker costs more than they do.
 SHORT_RUNS_A_HINT = 25
 
@@ -141,9 +143,12 @@ def _lost_before(producer: Producer, now: datetime) -> datetime:
     """Return the instant before which an ended launch lease means a lost hint.
 
     The queue is first in, first out: a hint older than the oldest one waiting has left it. Younger ones only wait
-    behind long jobs, and are not sent again.
+    behind long jobs, and are not sent again. Where the broker was emptied, all hints are lost.
     """
-    oldest = producer.channel.client.lindex(QUEUE, -1)
+    broker = producer.channel.client
+    if broker.set(NOT_EMPTIED, now.isoformat(), nx=True):
+        return now + 2 * LAUNCH_LEASE
+    oldest = broker.lindex(producer.channel.global_keyprefix + QUEUE, -1)  # kombu does not prefix LINDEX
     if oldest is None:
         return now
     launched_at = json.loads(oldest)["headers"].get("launched_at")
