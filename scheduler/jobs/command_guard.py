@@ -210,3 +210,4 @@ def hear(control: int) -> bytes:
 if __name__ == "__main__":
     os.set_inheritable(int(sys.argv[1]), False)
     main(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:])
+    os._exit(0)  # nothing is left to tidy up, and somebody waits
