@@ -68,7 +68,7 @@ def home(request: HttpRequest) -> dict[str, Any]:
     if request.user.has_perm("scheduler.view_taskrun"):
         context |= {
             "trouble": _run_trouble(now),
-            "unfinished": _unfinished(),
+            "unfinished": _unfinished(now),
             "done": _tile(TaskRun, _("done in 24 h"), questions.was_done_lately, "done-24h", "green", now),
             "failures": [_failure_line(run, now) for run in _latest_failures(now)],
         }
@@ -87,9 +87,9 @@ def _run_trouble(now: datetime) -> list[Tile]:
     return [_tile(TaskRun, label, condition, name, colour, now) for label, condition, name, colour in RUN_TROUBLE]
 
 
-def _unfinished() -> list[Tile]:
-    """Count the unfinished runs by state, from the index that holds only those."""
-    rows = TaskRun.objects.filter(finished_at__isnull=True).values_list("state").annotate(count=Count("id"))
+def _unfinished(now: datetime) -> list[Tile]:
+    """Count the unfinished runs by state, from the indexes that hold only those."""
+    rows = TaskRun.objects.filter(questions.is_unfinished(now)).values_list("state").annotate(count=Count("id"))
     counts = dict(rows.order_by())
     return [
         Tile(state.label, counts[state], _list_url(TaskRun, f"show=unfinished&state__exact={state}"), COLOURS[state])

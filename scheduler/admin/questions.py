@@ -13,16 +13,17 @@ from scheduler.states import RunState
 # A scan comes every second: what is due for longer than this is late.
 PATIENCE = timedelta(seconds=60)
 DAY = timedelta(days=1)
+WITHOUT_DUE_TIME = (RunState.RUNNING, RunState.PAUSED, RunState.AWAITING_APPROVAL, RunState.SUSPENDED)
 
 
 def is_unfinished(now: datetime) -> Q:
-    """Runs that have not ended."""
-    return Q(finished_at__isnull=True)
+    """Runs that have not ended: due some time, or in a state that has no due time. Indexes hold just these."""
+    return Q(due_at__isnull=False) | Q(state__in=WITHOUT_DUE_TIME)
 
 
 def is_running(now: datetime) -> Q:
     """Runs that a worker has."""
-    return Q(finished_at__isnull=True, state=RunState.RUNNING)
+    return Q(state=RunState.RUNNING)
 
 
 def is_overdue(now: datetime) -> Q:
@@ -32,7 +33,7 @@ def is_overdue(now: datetime) -> Q:
 
 def is_stuck(now: datetime) -> Q:
     """Runs whose worker let its lease expire; the next rescue frees them."""
-    return Q(finished_at__isnull=True, state=RunState.RUNNING, lease_expires_at__lt=now)
+    return Q(state=RunState.RUNNING, lease_expires_at__lt=now)
 
 
 def has_failed_today(now: datetime) -> Q:
@@ -53,17 +54,17 @@ def was_done_lately(now: datetime) -> Q:
 
 def waits_for_retry(now: datetime) -> Q:
     """Runs that failed and are tried again."""
-    return Q(finished_at__isnull=True, state=RunState.FAILED)
+    return Q(due_at__isnull=False, state=RunState.FAILED)
 
 
 def is_suspended(now: datetime) -> Q:
     """Runs that were interrupted and wait for a person."""
-    return Q(finished_at__isnull=True, state=RunState.SUSPENDED)
+    return Q(state=RunState.SUSPENDED)
 
 
 def waits_for_approval(now: datetime) -> Q:
     """Runs that ask a question."""
-    return Q(finished_at__isnull=True, state=RunState.AWAITING_APPROVAL)
+    return Q(state=RunState.AWAITING_APPROVAL)
 
 
 RUN_QUESTIONS = (

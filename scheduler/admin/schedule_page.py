@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import BooleanField, Case, F, QuerySet, Value, When
+from django.db.models import BooleanField, Case, F, OuterRef, QuerySet, Value, When
 from django.db.models.functions import JSONObject
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -117,12 +117,24 @@ def _heavy(prefix: str = "") -> tuple[str, ...]:
     return tuple(f"{prefix}{name}" for name in ("params", "progress", "result"))
 
 
-def latest_runs(schedule_pk: Any, count: int) -> QuerySet[TaskRun, Any]:
+def latest_runs(schedule_pk: OuterRef, count: int) -> QuerySet[TaskRun, Any]:
     """Return the strip of a list's row, as a subquery."""
-    return TaskRun.objects.filter(schedule=schedule_pk).order_by("-id").values(cell=strip_cell())[:count]
+    runs = TaskRun.objects.filter(**_of(schedule_pk)).order_by("schedule_id", "-id")
+    return runs.values(cell=strip_cell())[:count]
 
 
-def latest_fire(schedule_pk: Any, column: str) -> QuerySet[Fire, Any]:
+def latest_fire(schedule_pk: OuterRef, column: str) -> QuerySet[Fire, Any]:
     """Return a column of the latest fire of a list's row, as a subquery."""
-    fires: QuerySet[Fire, Any] = Fire.objects.filter(schedule=schedule_pk).order_by("-fire_at").values(column)
-    return fires[:1]
+    fires = Fire.objects.filter(**_of(schedule_pk)).order_by("schedule_id", "-fire_at")
+    latest: QuerySet[Fire, Any] = fires.values(column)[:1]
+    return latest
+
+
+def _of(schedule_pk: OuterRef) -> dict[str, Any]:
+    """Return the condition "of this schedule" as a range of one.
+
+    With an equality the order by schedule counts for nothing, and the planner, which takes every schedule for an
+    average one, walks all of history back from its end: for 50 schedules that never ran, beside a few that made
+    400,000 runs, 4.4 s. With a range only the index by schedule has the order: 3 ms.
+    """
+    return {"schedule_id__gte": schedule_pk, "schedule_id__lte": schedule_pk}

@@ -8,11 +8,11 @@ from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm, Req
 from project.kit.admin.badges import badge
 from project.kit.admin.bulk_actions import BulkActionsMixin
 from project.kit.admin.filters import DayFilter, Question, QuestionFilter
-from project.kit.admin.history import HistoryAdmin, UncountedList
+from project.kit.admin.history import HistoryAdmin
 from project.kit.admin.instants import DASH, absolute, relative, span, when
 from project.kit.admin.locking import VersionLockedForm, VersionLockMixin
 from project.kit.admin.object_actions import ObjectActionsMixin
-from project.kit.admin.pages import ObjectPageMixin, PanelAdmin, seen_at
+from project.kit.admin.pages import ObjectPageMixin, PanelAdmin, UncountedList, seen_at
 
 __all__ = [
     "DASH",
