@@ -17,7 +17,7 @@ def main() -> None:
     except ModuleNotFoundError:
         if not VENV_PYTHON.exists() or Path(sys.prefix) == VENV_PYTHON.parent.parent:
             sys.exit("Django is not installed here. Run bin/up once, or: pip install -r requirements.txt")
-        os.execv(VENV_PYTHON, [str(VENV_PYTHON), *sys.argv])
+        os.execv(VENV_PYTHON, [str(VENV_PYTHON), *sys.argv])  # noqa: S606 - no shell is wanted
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

@@ -20,7 +20,6 @@ from honcho.colour import get_colours
 from honcho.environ import parse_procfile
 from honcho.printer import Message, Printer
 
-from project.services import ServiceError
 from project.services.lifeline import bound_to_us
 
 GRACE_SECONDS = 10.5  # a runner takes up to 10 s to hand its run back
@@ -213,11 +212,8 @@ class Supervisor:
     def _revive_servers(self) -> None:
         if self._servers_due > time.monotonic():
             return
-        try:
-            for name in self.servers.revive():
-                self.console.say("tideline", f"{name} had died and was started again.")
-        except ServiceError as error:
-            self.console.say("tideline", str(error))
+        for name in self.servers.revive():
+            self.console.say("tideline", f"{name} had died and is started again; its log is in the state folder.")
             self._servers_due = time.monotonic() + SERVER_DELAY
 
     def _stop(self) -> None:

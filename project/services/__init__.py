@@ -70,10 +70,10 @@ class Services:
         return self._given | {server.variable: server.url for server in self.servers}
 
     def revive(self) -> list[str]:
-        """Start again, at the same place, each server that has died; return their names."""
+        """Start again, at the same place, each server that has died, without waiting for it; return their names."""
         dead = [server for server in self.servers if server.died()]
         for server in dead:
-            server.launch()
+            server.spawn()
         return [server.name for server in dead]
 
     def stop(self) -> None:

@@ -3,9 +3,9 @@
 import re
 import signal
 import subprocess
-import tempfile
 import time
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -76,29 +76,35 @@ class Server(ABC):
         self.launch()
 
     def launch(self) -> None:
-        """Start the process and wait until it answers."""
-        self.said_before = self.log.stat().st_size if self.log.exists() else 0
-        with self.log.open("ab") as log, tempfile.TemporaryFile() as configuration:
-            configuration.write(self.configuration())
-            configuration.seek(0)
-            self.process = subprocess.Popen(
-                [*bound_to_us(self.stop_with), *self.command()],
-                stdin=configuration,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # a Ctrl-C in the terminal is not for it
-            )
-        self._wait_until_it_answers(self.process)
+        """Start the process and wait until it answers.
 
-    def _wait_until_it_answers(self, process: "subprocess.Popen[bytes]") -> None:
+        Raises:
+            ServiceError: it ends before, or does not answer in time.
+        """
+        self.spawn()
         deadline = time.monotonic() + START_SECONDS
         while not self.answers():
-            if process.poll() is not None:
+            if self.died():
                 raise ServiceError(f"{self.name} did not start: {self.reason()} (log: {self.log})")
             if time.monotonic() > deadline:
                 self.stop()
                 raise ServiceError(f"{self.name} does not answer after {START_SECONDS} s; see its log: {self.log}")
             time.sleep(0.02)
+
+    def spawn(self) -> None:
+        """Start the process without waiting for it."""
+        self.said_before = self.log.stat().st_size if self.log.exists() else 0
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*bound_to_us(self.stop_with), *self.command()],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C in the terminal is not for it
+            )
+        if self.process.stdin is not None:
+            with suppress(BrokenPipeError), self.process.stdin as configuration:  # it may have ended already
+                configuration.write(self.configuration())
 
     def reason(self) -> str:
         """Return why it did not start, from what it has said since the start began."""
