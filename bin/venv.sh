@@ -57,6 +57,13 @@ reason() {
         *"Failed to establish a new connection"* | *"name resolution"* | *NameResolutionError* | *ConnectTimeout* \
             | *"Network is unreachable"* | *ProxyError* | *"timed out"* | *"Connection refused"*)
             echo "the package index cannot be reached. Connect to the network (or set PIP_INDEX_URL) and start again." ;;
-        *) echo "$1" | tail -n 5 ;;
+        *)
+            # Python's own message for a full disk does not say so
+            if [ "$(df -Pk . | awk 'NR == 2 { print $4 }')" -lt 20000 ]; then
+                echo "the disk is full. Make room and start again."
+            else
+                echo "$1" | tail -n 5
+            fi
+            ;;
     esac
 }

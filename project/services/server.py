@@ -160,7 +160,7 @@ def leftover(pid_file: Path, programs: tuple[str, ...]) -> psutil.Process | None
 
 def reason_in(said: str) -> str:
     """Return the line that tells why a server failed; the last lines often only say that it tidied up."""
-    if "No space left on device" in said:
+    if "No space left on device" in said or "Check free disk space" in said:
         return "the disk is full. Make room and start again"
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if re.search("FATAL|PANIC|error:|# ", line)]

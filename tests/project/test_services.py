@@ -133,6 +133,7 @@ def test_the_brokers_redis_never_evicts_and_listens_on_loopback_with_a_password(
         ("a\nb\n\n", "b"),
         ("x FATAL:  no\nLOG: shut down\n", "x FATAL:  no"),
         ("PANIC: could not write: No space left on device\ninitdb: removing\n", "the disk is full"),
+        ("FATAL: wrote only 4096 of 8192 bytes\nHINT: Check free disk space.\n", "the disk is full"),
     ],
 )
 def test_the_reason_of_a_failed_start_is_the_line_that_tells_it(said, reason):
