@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from types import FrameType
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 
 from project.kit.outages import outlast, went_away
 from scheduler import rescuing, running
@@ -48,7 +48,19 @@ def execute_hint(claims: Sequence[Claim], worker: ThisWorker, clock: Callable[[]
 
 
 def execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> None:
-    """Execute the claimed run if the claim still holds; its rows say how it went."""
+    """Execute the claimed run if the claim still holds; its rows say how it went.
+
+    However this ends, the run is not left behind as running: while the worker lives, its heartbeat would keep it so.
+    """
+    try:
+        _execute(claim, worker, clock)
+    except BaseException as error:
+        detail = f"Its execution broke off ({type(error).__name__})."
+        outlast(lambda: rescuing.free_attempt(claim, now=clock(), detail=detail), seconds=float("inf"))
+        raise
+
+
+def _execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> None:
     patience = running.lease_seconds().total_seconds()
     run = outlast(lambda: _begin(claim, worker, clock), seconds=patience)
     if run is None:
@@ -57,7 +69,8 @@ def execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> 
     outcome = _attempt(run, worker, clock)
     if outcome is None or not outlast(lambda: running.settle(run, outcome, now=clock()), seconds=patience):
         logger.warning("run #%s: this attempt was interrupted, its outcome does not count", run.pk)
-        outlast(lambda: rescuing.free_attempt(run, now=clock()), seconds=patience)
+        detail = "The lease or the database was away for too long."
+        outlast(lambda: rescuing.free_attempt(claim, now=clock(), detail=detail), seconds=patience)
 
 
 def _begin(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> TaskRun | None:
@@ -83,7 +96,7 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
     under the job.
     """
     try:
-        with _timeout(context, clock):
+        with _timeout(context, clock), _clean_connection():
             result = job.function(context)
         outcome = Outcome(RunState.DONE, AttemptOutcome.DONE, result=as_result(result))
     except LeaseLost:
@@ -102,6 +115,17 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
         name = type(error).__name__
         outcome = _failed(f"{name}: {_one_line(error)}".removesuffix(": "), traceback=tracebacks.format_exc())
     return replace(outcome, output=context.output.text)
+
+
+@contextmanager
+def _clean_connection() -> Iterator[None]:
+    """Roll back what a job leaves open by `set_autocommit(False)`: no outcome is written into its transaction."""
+    try:
+        yield
+    finally:
+        # The attribute, not the method, which would connect: the database may be away just now.
+        if not connection.in_atomic_block and not connection.autocommit:
+            connection.close()
 
 
 def _interrupted(interruption: RunInterrupted, now: datetime) -> Outcome:
@@ -128,13 +152,11 @@ def _failed(
     trigger: EventTrigger = EventTrigger.JOB,
     traceback: str = "",
 ) -> Outcome:
-    return Outcome(
-        RunState.FAILED, outcome, trigger, reason=error, error=error, traceback=traceback.replace("\x00", "")
-    )
+    return Outcome(RunState.FAILED, outcome, trigger, reason=error, error=error, traceback=traceback)
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).replace("\x00", "").split())[:1000]
+    return " ".join(str(error).split())[:1000]
 
 
 @contextmanager

@@ -51,12 +51,12 @@ def free(runs: Sequence[TaskRun], *, now: datetime, detail: str = "") -> int:
     )
 
 
-def free_attempt(run: TaskRun, *, now: datetime) -> bool:
-    """Free the run if it is still under the attempt that was read: its worker lives, and would keep a lease for
-    work that nobody does.
+def free_attempt(claim: Claim, *, now: datetime, detail: str) -> bool:
+    """Free the run if it is still under this claim: its worker lives, and would keep a lease for work that nobody
+    does.
     """
-    still_ours = TaskRun.objects.filter(pk=run.pk, lease_token=run.lease_token, state=RunState.RUNNING)
-    return bool(free(list(still_ours), now=now, detail="The lease or the database was away for too long."))
+    still_ours = TaskRun.objects.filter(pk=claim.run_id, lease_token=claim.token or 0, state=RunState.RUNNING)
+    return bool(free(list(still_ours), now=now, detail=detail))
 
 
 def verdict(run: TaskRun) -> RunState:
@@ -86,6 +86,8 @@ def _move(runs: Iterable[TaskRun], to: RunState, now: datetime, detail: str) -> 
             sources=[RunState.RUNNING],
             attempt_end=AttemptEnd(AttemptOutcome.LOST, error=reason),
             counting=["interruption_count"],
+            # Asked meanwhile: the next look cancels it.
+            unless_cancel_asked=to != RunState.CANCELLED,
             columns=columns.get(to),
         )
     )

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from scheduler.transitions import AttemptEnd, Claim, Worker
 
 # How much a retry may come later than its delay says, so that failures of one moment do not come back as one.
 RETRY_JITTER = 0.1
+UNASKED = "The job ended itself as cancelled, but nobody had asked to cancel it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +83,56 @@ def settle(run: TaskRun, outcome: Outcome, *, now: datetime) -> bool:
     whose cancel was asked for is cancelled now, unless it is done.
     """
     claim = Claim(run.pk, run.lease_token)
-    end = AttemptEnd(outcome.attempt, outcome.error, outcome.traceback, outcome.output)
+    outcome = _storable(outcome)
+    if outcome.state == RunState.CANCELLED:
+        if cancel_asked_for(claim, _end(outcome), now=now):
+            return True
+        outcome = replace(outcome, state=RunState.FAILED, attempt=AttemptOutcome.FAILED, reason=UNASKED, error=UNASKED)
     if outcome.state == RunState.FAILED:
-        return _settle_failure(run, claim, outcome, end, now)
-    columns: dict[str, Any] = {"due_at": outcome.due_at}
-    if outcome.state == RunState.DONE:
-        columns = {"result": outcome.result}
-    return _settle(claim, outcome, end, now, columns)
+        return _settle_failure(run, claim, outcome, now)
+    columns = {"result": outcome.result} if outcome.state == RunState.DONE else {"due_at": outcome.due_at}
+    return _settle(claim, outcome, now, columns)
 
 
-def _settle_failure(run: TaskRun, claim: Claim, outcome: Outcome, end: AttemptEnd, now: datetime) -> bool:
+def _storable(outcome: Outcome) -> Outcome:
+    """Return the outcome with texts that PostgreSQL can hold: no NUL, no half of a character."""
+    texts = {name: getattr(outcome, name) for name in ("reason", "error", "traceback", "output")}
+    return replace(
+        outcome,
+        **{
+            name: text.replace("\x00", "").encode(errors="replace").decode()
+            for name, text in texts.items()
+            if text is not None
+        },
+    )
+
+
+def _settle_failure(run: TaskRun, claim: Claim, outcome: Outcome, now: datetime) -> bool:
     retry_at = next_retry_at(run, now)
     columns = {"due_at": retry_at} if retry_at else {"finished_at": now}
-    return _settle(claim, outcome, end, now, columns, counting=["failure_count"])
+    return _settle(claim, outcome, now, columns, counting=["failure_count"])
 
 
 def _settle(
-    claim: Claim,
-    outcome: Outcome,
-    end: AttemptEnd,
-    now: datetime,
-    columns: dict[str, Any],
-    counting: Sequence[str] = (),
+    claim: Claim, outcome: Outcome, now: datetime, columns: dict[str, Any], counting: Sequence[str] = ()
 ) -> bool:
-    if outcome.state == RunState.CANCELLED:
-        return cancel_asked_for(claim, end, now=now)
-    if transitions.move(
+    moved = transitions.move(
         [claim],
         outcome.state,
         now=now,
         trigger=outcome.trigger,
         reason=outcome.reason,
         sources=[RunState.RUNNING],
-        attempt_end=end,
+        attempt_end=_end(outcome),
         counting=counting,
         unless_cancel_asked=outcome.state != RunState.DONE,
         columns=columns,
-    ):
-        return True
-    return cancel_asked_for(claim, end, now=now)
+    )
+    return bool(moved) or cancel_asked_for(claim, _end(outcome), now=now)
+
+
+def _end(outcome: Outcome) -> AttemptEnd:
+    return AttemptEnd(outcome.attempt, outcome.error, outcome.traceback, outcome.output)
 
 
 def cancel_asked_for(claim: Claim, end: AttemptEnd, *, now: datetime) -> bool:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 from unittest import mock
 
@@ -64,7 +64,8 @@ def run_after(target: str, rival: Callable[[], object], *, elsewhere: bool = Tru
 
 @contextmanager
 def _hooked(target: str, rival: Callable[[], object], elsewhere: bool, *, before: bool) -> Iterator[None]:
-    owner, name = _resolve(target)
+    path, name = target.rsplit(".", 1)
+    owner = resolve_name(path)
     original = getattr(owner, name)
     acted: list[bool] = []
 
@@ -86,15 +87,6 @@ def _hooked(target: str, rival: Callable[[], object], elsewhere: bool, *, before
     with mock.patch.object(owner, name, hooked):
         yield
     assert acted, f"{target} was not called, so the rival never acted"
-
-
-def _resolve(target: str) -> tuple[Any, str]:
-    path, name = target.rsplit(".", 1)
-    try:
-        return import_module(path), name
-    except ModuleNotFoundError:
-        module, attribute = path.rsplit(".", 1)
-        return getattr(import_module(module), attribute), name
 
 
 class Background:
