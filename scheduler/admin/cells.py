@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from project.kit.admin import DASH, absolute, badge, span
+from project.kit.admin import absolute, badge, span
 from scheduler.admin.questions import PATIENCE
 from scheduler.models import Attempt, Fire, TaskRun
 from scheduler.states import COLOURS, AttemptOutcome, FireKind, FireOutcome, RunState
@@ -82,9 +82,9 @@ def attempt_badge(attempt: Attempt) -> SafeString:
 
 
 def progress(run: TaskRun) -> SafeString:
-    """Return how far a run got as a bar with figures; a dash where its job did not say."""
+    """Return how far a run got as a bar with figures; nothing where its job did not say."""
     if run.progress_done is None and not run.progress_total:
-        return DASH
+        return SafeString()
     if run.progress_percent is None:
         return format_html('<span class="figures">{}</span>', f"{run.progress_done:,}")
     figures = f"{run.progress_done or 0:,} / {run.progress_total:,}"
@@ -106,9 +106,9 @@ def took(started_at: datetime | None, finished_at: datetime | None, now: datetim
 
 
 def run_link(run_id: int | None, text: str = "") -> SafeString:
-    """Return a link to the page of a run."""
+    """Return a link to the page of a run; nothing where there is none."""
     if run_id is None:
-        return DASH
+        return SafeString()
     return format_html(
         '<a href="{}">{}</a>', reverse("admin:scheduler_taskrun_change", args=[run_id]), text or f"#{run_id}"
     )

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import DASH, BulkActionsMixin, HistoryAdmin, ObjectPageMixin, seen_at, when
+from project.kit.admin import BulkActionsMixin, HistoryAdmin, ObjectPageMixin, seen_at, when
 from scheduler.admin import cells
 from scheduler.admin.filters import DataDayFilter, JobFilter, RunQuestionFilter, ScheduleFilter
 from scheduler.admin.next_steps import blocker_of, next_step
@@ -142,7 +142,7 @@ def _next_or_last(run: TaskRun, now: datetime) -> SafeString:
         return format_html("{} {}", _("due"), when(run.due_at, now))
     if run.checkpoint_at is not None:
         return format_html("{} {}", _("checkpoint"), when(run.checkpoint_at, now))
-    return DASH
+    return SafeString()
 
 
 def _facts(run: TaskRun, now: datetime) -> list[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import DASH, BulkActionsMixin, VersionLockMixin, seen_at, when
+from project.kit.admin import BulkActionsMixin, VersionLockMixin, seen_at, when
 from project.kit.clock import database_now
 from project.kit.zones import zone_names
 from scheduler.admin import cells, schedule_page, triggers
@@ -75,7 +75,7 @@ class ScheduleAdmin(VersionLockMixin, BulkActionsMixin):
         """What became of its latest due time."""
         listed = vars(schedule)
         if listed["last_outcome"] is None:
-            return DASH
+            return SafeString()
         at = when(listed["last_fire_at"], seen_at(schedule))
         return format_html("{} {}", cells.fire_badge(listed["last_outcome"]), at)
 

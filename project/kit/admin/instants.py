@@ -44,7 +44,7 @@ def span(length: timedelta, detail_below: int = 10) -> str:
         detail_below: the second unit is given while there are fewer than this of the first.
     """
     seconds = length.total_seconds()
-    if 0 < seconds < 10 and not seconds.is_integer():
+    if 0.05 <= seconds < 10 and not seconds.is_integer():
         return _("%(count)s s") % {"count": f"{seconds:.1f}"}
     amounts = _amounts(round(seconds))
     largest, unit = amounts[0]
