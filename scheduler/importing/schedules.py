@@ -7,76 +7,33 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
-from django.core.exceptions import ValidationError
-
-from scheduler import schedules
 from scheduler.cron import Cron
 from scheduler.importing.crontab import Entry, Rejected, parse
+from scheduler.importing.items import Item, Outcome, as_new, as_present, gone, imported_before
 from scheduler.importing.sources import Machine, Source
 from scheduler.models import Schedule
 
 # Where cron looks for programs unless the crontab says otherwise (crontab(5)); the job `command` looks further.
 CRON_PATH = "/usr/bin:/bin"
-LONGEST_NAME = 60
-NEEDED = ("name", "origin", "next_run_at", "enabled")
-
-
-class Outcome(StrEnum):
-    """What becomes of a line."""
-
-    NEW = "to import"
-    IMPORTED = "imported"
-    PRESENT = "already imported"
-    LEFT = "not imported"
-    UNREADABLE = "cannot be read"
-    REFUSED = "refused"
-    GONE = "no longer in the crontab"
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One line and what becomes of it.
-
-    Attributes:
-        line: its number; None for a schedule whose line is gone.
-        name: of the schedule.
-        reason: why it is not imported, or what to do about it.
-    """
-
-    line: int | None
-    text: str
-    outcome: Outcome
-    reason: str = ""
-    notes: tuple[str, ...] = ()
-    name: str = ""
-    origin: str = ""
-    trigger: Cron | None = None
-    params: dict[str, Any] | None = None
-    next_run_at: datetime | None = None
+LONGEST_COMMAND = 60
 
 
 def plan(sources: Iterable[Source], machine: Machine, *, now: datetime) -> Iterator[tuple[Source, list[Item]]]:
     """Yield each source with what would become of its lines; nothing is written."""
-    known = {row.origin: row for row in Schedule.objects.filter(origin__startswith="crontab:").only(*NEEDED)}
+    known = imported_before("crontab:")
     taken: set[str] = set()
     for source in sources:
         items = list(_items(source, machine, known, taken, now))
-        yield source, [*items, *_gone(source, items, known)]
-
-
-def carry_out(source: Source, items: Iterable[Item], *, now: datetime) -> Iterator[Item]:
-    """Create the schedules that are to be imported, each by itself; a refused one says why."""
-    for item in items:
-        yield _create(source, item, now) if item.outcome is Outcome.NEW else item
+        still_there = {item.origin for item in items}
+        absent = [row for origin, row in known.items() if _came_from(source, origin) and origin not in still_there]
+        yield source, [*items, *gone(absent)]
 
 
 def _items(
-    source: Source, machine: Machine, known: dict[str | None, Schedule], taken: set[str], now: datetime
+    source: Source, machine: Machine, known: dict[str, Schedule], taken: set[str], now: datetime
 ) -> Iterator[Item]:
     seen: Counter[str] = Counter()
     for line in parse(source.content, with_user=source.with_user):
@@ -86,21 +43,30 @@ def _items(
             continue
         digest = _digest(line)
         seen[digest] += 1
-        item = _item(line, _origin(source, digest, seen[digest]), source.owner, machine)
+        item = _item(line, _origin(source, digest, seen[digest]), source, machine)
         if item.outcome is Outcome.NEW:
-            item = _compared(item, known.get(item.origin), taken, now)
+            present = known.get(item.origin)
+            item = as_present(item, present) if present else as_new(item, taken, now=now)
         yield item
 
 
-def _item(entry: Entry, origin: str, owner: str | None, machine: Machine) -> Item:
+def _item(entry: Entry, origin: str, source: Source, machine: Machine) -> Item:
     """Return the entry as a schedule to be, or why this machine's runner cannot run it."""
-    user = entry.user or owner or machine.user
+    user = entry.user or source.owner or machine.user
     if reason := _why_not_as(user, machine):
         return Item(entry.line, entry.text, Outcome.LEFT, reason, entry.notes)
-    params = _params(entry) | ({} if user == machine.user else {"user": user})
-    trigger = Cron(entry.expression, entry.zone or machine.zone)
-    name = entry.title or _short(entry.command)
-    return Item(entry.line, entry.text, Outcome.NEW, "", entry.notes, name, origin, trigger, params)
+    return Item(
+        number=entry.line,
+        text=entry.text,
+        outcome=Outcome.NEW,
+        notes=entry.notes,
+        name=entry.title or _short(entry.command),
+        origin=origin,
+        job="command",
+        trigger=Cron(entry.expression, entry.zone or machine.zone),
+        params=_params(entry) | ({} if user == machine.user else {"user": user}),
+        options={"description": f"Imported from {source.name}, line {entry.line}: {entry.text}"},
+    )
 
 
 def _why_not_as(user: str, machine: Machine) -> str:
@@ -114,43 +80,6 @@ def _why_not_as(user: str, machine: Machine) -> str:
         f"It runs as “{user}”, and a runner of “{machine.user}” cannot. Run the import and the runner as root, or "
         "move the line into your own crontab."
     )
-
-
-def _compared(item: Item, present: Schedule | None, taken: set[str], now: datetime) -> Item:
-    """Return the item with the row that it became before, or with a free name and its first fire."""
-    if present is not None:
-        reason = "" if present.enabled else "It is paused here."
-        next_run_at = present.next_run_at if present.enabled else None
-        return replace(item, outcome=Outcome.PRESENT, name=present.name, reason=reason, next_run_at=next_run_at)
-    name = _free(item.name, taken)
-    taken.add(name)
-    return replace(item, name=name, next_run_at=item.trigger.next_after(now) if item.trigger else None)
-
-
-def _gone(source: Source, items: list[Item], known: dict[str | None, Schedule]) -> Iterator[Item]:
-    """Yield the enabled schedules that came from this source and whose line is not there any more."""
-    still_there = {item.origin for item in items}
-    reason = "It runs on here: right if you moved it, else pause it in the admin."
-    for origin, row in known.items():
-        if origin and _came_from(source, origin) and origin not in still_there and row.enabled:
-            yield Item(None, "", Outcome.GONE, reason, name=row.name, origin=origin, next_run_at=row.next_run_at)
-
-
-def _create(source: Source, item: Item, now: datetime) -> Item:
-    assert item.trigger is not None  # noqa: S101 -- what is to be imported has one
-    try:
-        schedule = schedules.create(
-            name=item.name,
-            job="command",
-            params=item.params,
-            trigger=item.trigger,
-            now=now,
-            origin=item.origin,
-            description=f"Imported from {source.name}, line {item.line}: {item.text}",
-        )
-    except ValidationError as error:
-        return replace(item, outcome=Outcome.REFUSED, reason=" ".join(error.messages))
-    return replace(item, outcome=Outcome.IMPORTED, next_run_at=schedule.next_run_at)
 
 
 def _params(entry: Entry) -> dict[str, Any]:
@@ -187,13 +116,4 @@ def _digest(entry: Entry) -> str:
 
 def _short(command: str) -> str:
     text = " ".join(command.split())
-    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    """Return the name, numbered if another schedule has it."""
-    name, number = wanted, 1
-    while name in taken or Schedule.objects.filter(name=name).exists():
-        number += 1
-        name = f"{wanted} ({number})"
-    return name
+    return text if len(text) <= LONGEST_COMMAND else f"{text[: LONGEST_COMMAND - 1]}…"

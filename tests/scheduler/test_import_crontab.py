@@ -142,7 +142,7 @@ def test_a_line_that_is_gone_is_reported_and_its_schedule_left_alone(run: Run, c
     run(crontab, "--apply")
     crontab.write_text("# Backup\n30 3 * * * /usr/local/bin/backup --full\n*/5 * * * * cat%hello%you\n")
     report = run(crontab, "--apply")
-    assert outcomes(report) == [(2, "imported"), (3, "already imported"), (None, "no longer in the crontab")]
+    assert outcomes(report) == [(2, "imported"), (3, "already imported"), (None, "no longer there")]
     changed, _, gone = report["crontabs"][0]["lines"]
     assert (changed["schedule"], gone["schedule"]) == ("Backup (2)", "Backup")
     assert gone["reason"] == "It runs on here: right if you moved it, else pause it in the admin."

@@ -3,13 +3,11 @@
 import json
 import sys
 from argparse import ArgumentParser
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -17,8 +15,19 @@ from django.db import OperationalError, ProgrammingError
 
 from project.kit.clock import database_now
 from scheduler.cron import TriggerError, zone
-from scheduler.importing.schedules import Item, Outcome, carry_out, plan
+from scheduler.importing.items import Item, Outcome, carry_out
+from scheduler.importing.schedules import plan
 from scheduler.importing.sources import Machine, Missing, Source, from_file, on_this_machine, this_machine
+from scheduler.management.listing import (
+    DRY_RUN,
+    counts,
+    counts_as_json,
+    fail_if_incomplete,
+    item_as_json,
+    item_lines,
+    size,
+    summary,
+)
 
 Listing = tuple[Source, list[Item]]
 
@@ -55,7 +64,8 @@ class Command(BaseCommand):
         missing = [source for source in sources if isinstance(source, Missing)]
         report = _as_json if options["json"] else _as_text
         self.stdout.write("\n".join(report(listings, missing, machine, options["apply"])))
-        _fail_if_incomplete(listings, missing)
+        absent = [source.name for source in missing if source.failed]
+        fail_if_incomplete(counts(_all_items(listings)), "line", absent)
 
 
 def _sources(options: dict[str, Any]) -> list[Source | Missing]:
@@ -73,20 +83,11 @@ def _named(file: str, form: bool | None) -> Source | Missing:
 
 def _listings(found: list[Source], machine: Machine, now: datetime, *, apply: bool) -> list[Listing]:
     planned = list(plan(found, machine, now=now))
-    return [(source, list(carry_out(source, items, now=now))) for source, items in planned] if apply else planned
+    return [(source, list(carry_out(items, now=now))) for source, items in planned] if apply else planned
 
 
-def _fail_if_incomplete(listings: list[Listing], missing: list[Missing]) -> None:
-    counts = _counts(listings)
-    lines = counts[Outcome.UNREADABLE] + counts[Outcome.REFUSED]
-    faults = [f"{lines} line{'s' * (lines != 1)}"] if lines else []
-    faults += [absent.name for absent in missing if absent.failed]
-    if faults:
-        raise CommandError(f"{' and '.join(faults)} could not be imported: see above for the reasons.")
-
-
-def _counts(listings: list[Listing]) -> Counter[Outcome]:
-    return Counter(item.outcome for _, items in listings for item in items)
+def _all_items(listings: list[Listing]) -> list[Item]:
+    return [item for _, items in listings for item in items]
 
 
 # --- for people ------------------------------------------------------------------------------------------------
@@ -95,48 +96,27 @@ def _counts(listings: list[Listing]) -> Counter[Outcome]:
 def _as_text(listings: list[Listing], missing: list[Missing], machine: Machine, apply: bool) -> Iterator[str]:
     yield from (f"{absent.name}: {absent.reason}" for absent in missing)
     for source, items in listings:
-        yield f"{source.name}: {_size(items)}"
+        yield f"{source.name}: {size(items, 'line') or 'no line runs a command'}."
         for item in items:
-            yield from _item_lines(source, item)
+            yield from item_lines(item, f"{source.name}:{item.number}")
         yield from (f"  {note}" for note in dict.fromkeys(note for item in items for note in item.notes))
     yield ""
-    yield from _conclusion(listings, machine, apply)
+    yield from _conclusion(listings, machine)
 
 
-def _size(items: list[Item]) -> str:
-    count = sum(item.line is not None for item in items)
-    return "no line runs a command." if not count else f"{count} line{'s' * (count != 1)}."
-
-
-def _item_lines(source: Source, item: Item) -> Iterator[str]:
-    if item.line is not None:
-        yield f"  {source.name}:{item.line}: {item.text}"
-    name = f" as “{item.name}”" if item.outcome in (Outcome.NEW, Outcome.IMPORTED, Outcome.PRESENT) else ""
-    subject = f"“{item.name}” is " if item.outcome is Outcome.GONE else ""
-    said = [f"{subject}{item.outcome}{name}", *([_next_fire(item)] if item.next_run_at else [])]
-    yield f"    → {', '.join(said)}. {item.reason}".rstrip()
-
-
-def _next_fire(item: Item) -> str:
-    place = ZoneInfo(item.trigger.zone if item.trigger else "UTC")
-    assert item.next_run_at is not None  # noqa: S101 -- asked only where there is one
-    return f"next {item.next_run_at.astimezone(place):%a %Y-%m-%d %H:%M} {place.key}"
-
-
-def _conclusion(listings: list[Listing], machine: Machine, apply: bool) -> Iterator[str]:
-    counts = _counts(listings)
-    summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
-    yield f"{summary or 'Nothing to import'}. Times are by {machine.zone} where no CRON_TZ is set."
-    if counts[Outcome.NEW]:
-        yield "This was a dry run: nothing is written. Add --apply to import."
-    if counts[Outcome.IMPORTED]:
+def _conclusion(listings: list[Listing], machine: Machine) -> Iterator[str]:
+    counted = counts(_all_items(listings))
+    yield f"{summary(counted)}. Times are by {machine.zone} where no CRON_TZ is set."
+    if counted[Outcome.NEW]:
+        yield DRY_RUN
+    if counted[Outcome.IMPORTED]:
         places = " and ".join(_places(listings))
         yield f"If cron runs these lines too, take them out of {places} once you have seen them run here."
-    if counts[Outcome.NEW] + counts[Outcome.IMPORTED] + counts[Outcome.PRESENT]:
+    if counted[Outcome.NEW] + counted[Outcome.IMPORTED] + counted[Outcome.PRESENT]:
         yield from _warnings()
 
 
-def _places(listings: Iterable[Listing]) -> list[str]:
+def _places(listings: list[Listing]) -> list[str]:
     return [source.name for source, items in listings if any(item.outcome is Outcome.IMPORTED for item in items)]
 
 
@@ -153,26 +133,12 @@ def _as_json(listings: list[Listing], missing: list[Missing], machine: Machine, 
     report = {
         "applied": apply,
         "timezone": machine.zone,
-        "counts": {outcome.value: count for outcome, count in _counts(listings).items()},
+        "counts": counts_as_json(counts(_all_items(listings))),
         "crontabs": [
-            {"name": source.name, "lines": [_item_as_json(item) for item in items]} for source, items in listings
+            {"name": source.name, "lines": [{"line": item.number, **item_as_json(item)} for item in items]}
+            for source, items in listings
         ],
         "missing": [asdict(absent) for absent in missing],
         "warnings": _warnings(),
     }
     yield json.dumps(report, indent=1, ensure_ascii=False)
-
-
-def _item_as_json(item: Item) -> dict[str, Any]:
-    return {
-        "line": item.line,
-        "text": item.text,
-        "outcome": item.outcome.value,
-        "reason": item.reason,
-        "notes": item.notes,
-        "schedule": item.name or None,
-        "cron": item.trigger.expression if item.trigger else None,
-        "timezone": item.trigger.zone if item.trigger else None,
-        "params": item.params,
-        "next_run_at": item.next_run_at.isoformat() if item.next_run_at else None,
-    }

@@ -1,0 +1,142 @@
+"""What all imports share: the entries of a source, what becomes of each, and the schedules that they turn into.
+
+`Schedule.origin` says which entry a schedule came from, so that the same import twice changes nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import DataError, transaction
+
+from scheduler import schedules
+from scheduler.cron import Trigger
+from scheduler.jobs.registry import BadParams, UnknownJob, get_job
+from scheduler.models import Schedule
+
+LONGEST_NAME = 200
+_NEEDED = ("name", "origin", "next_run_at", "enabled")
+
+
+class Outcome(StrEnum):
+    """What becomes of an entry."""
+
+    NEW = "to import"
+    IMPORTED = "imported"
+    PRESENT = "already imported"
+    CHANGED = "changed since its import"
+    LEFT = "not imported"
+    UNREADABLE = "cannot be read"
+    REFUSED = "refused"
+    GONE = "no longer there"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a source and what becomes of it.
+
+    Attributes:
+        number: of the line or row; None for a schedule whose entry is gone.
+        text: the entry as a person knows it.
+        reason: why it is not imported, or what to do about it.
+        notes: what it says there and does not do here.
+        name: of the schedule.
+        options: further fields of the schedule.
+    """
+
+    number: int | None
+    text: str
+    outcome: Outcome
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    name: str = ""
+    origin: str = ""
+    job: str = ""
+    trigger: Trigger | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    next_run_at: datetime | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the schedule to be is to fire."""
+        return bool(self.options.get("enabled", True))
+
+
+def imported_before(prefix: str) -> dict[str, Schedule]:
+    """Return the schedules whose origin begins so, by their origin."""
+    rows = Schedule.objects.filter(origin__startswith=prefix).only(*_NEEDED)
+    return {row.origin: row for row in rows if row.origin is not None}
+
+
+def as_present(item: Item, schedule: Schedule) -> Item:
+    """Return the item as the schedule that it became before."""
+    reason = "" if schedule.enabled else "It is paused here."
+    next_run_at = schedule.next_run_at if schedule.enabled else None
+    return replace(item, outcome=Outcome.PRESENT, name=schedule.name, reason=reason, next_run_at=next_run_at)
+
+
+def as_new(item: Item, taken: set[str], *, now: datetime) -> Item:
+    """Return the item with a free name and its first fire, or refused with what its job says of the parameters.
+
+    Args:
+        taken: names that this import has given; this one's is added.
+    """
+    try:
+        get_job(item.job).read_params(item.params)
+    except (BadParams, UnknownJob) as error:
+        return replace(item, outcome=Outcome.REFUSED, reason=str(error))
+    name = _free(item.name, taken)
+    taken.add(name)
+    next_run_at = item.trigger.next_after(now) if item.trigger and item.enabled else None
+    return replace(item, name=name, next_run_at=next_run_at)
+
+
+def gone(schedules: Iterable[Schedule]) -> Iterator[Item]:
+    """Yield those that are enabled, of schedules whose entries are not there any more."""
+    reason = "It runs on here: right if you moved it, else pause it in the admin."
+    for row in schedules:
+        if row.enabled:
+            yield Item(
+                None, "", Outcome.GONE, reason, name=row.name, origin=row.origin or "", next_run_at=row.next_run_at
+            )
+
+
+def carry_out(items: Iterable[Item], *, now: datetime) -> Iterator[Item]:
+    """Create the schedules that are to be imported, each by itself; a refused one says why."""
+    for item in items:
+        yield _created(item, now) if item.outcome is Outcome.NEW else item
+
+
+def _created(item: Item, now: datetime) -> Item:
+    assert item.trigger is not None  # noqa: S101 -- what is to be imported has one
+    try:
+        with transaction.atomic():
+            schedule = schedules.create(
+                name=item.name,
+                job=item.job,
+                params=item.params,
+                trigger=item.trigger,
+                now=now,
+                origin=item.origin,
+                **item.options,
+            )
+    except ValidationError as error:
+        return replace(item, outcome=Outcome.REFUSED, reason=" ".join(error.messages))
+    except DataError as error:  # a NUL character somewhere in the parameters
+        reason = f"The database cannot keep it: {str(error).splitlines()[0]}."
+        return replace(item, outcome=Outcome.REFUSED, reason=reason)
+    return replace(item, outcome=Outcome.IMPORTED, next_run_at=schedule.next_run_at if schedule.enabled else None)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """Return the name, numbered if another schedule has it."""
+    name, number = wanted, 1
+    while name in taken or Schedule.objects.filter(name=name).exists():
+        number += 1
+        suffix = f" ({number})"
+        name = wanted[: LONGEST_NAME - len(suffix)] + suffix
+    return name
