@@ -3,32 +3,31 @@
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
-from django.db import connection
 
 from project.kit.clock import database_now
+from project.services import Redis
 from scheduler import operations
 from scheduler.executing import execute
 from scheduler.identity import SharedSignals, ThisWorker, become_worker
+from scheduler.jobs import celery_remote
 from scheduler.launching import LAUNCH_LEASE
 from scheduler.models import TaskRun
 from scheduler.transitions import Claim
-from tests.processes import surroundings
-
-PATIENCE_SECONDS = 30
+from tests.processes import Processes, surroundings
+from tests.scheduler.jobs.shop import Shop
+from tests.scheduler.jobs.upstream import Upstream
+from tests.scheduler.jobs.waiting import wait_until
 
 EXECUTE = """
 import django
 django.setup()
 from project.kit.clock import database_now
+from project.services import Redis
 from scheduler.executing import execute
 from scheduler.identity import become_worker
 from scheduler.transitions import Claim
@@ -125,44 +124,24 @@ def runs(transactional_db: None) -> Runs:
     return Runs()
 
 
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Ask again and again until the condition holds."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_SECONDS} s"
-        time.sleep(0.02)
-
-
-@contextmanager
-def meanwhile(act: Callable[[], None]) -> Iterator[None]:
-    """Let `act` happen in a thread while the block works; what it asserts counts."""
-    failures: list[BaseException] = []
-
-    def perform() -> None:
-        try:
-            act()
-        except BaseException as failure:
-            failures.append(failure)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=perform)
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    server = Upstream()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    yield
+    yield server
+    server.closing.set()
+    server.shutdown()
     thread.join()
-    if failures:
-        raise failures[0]
+    server.server_close()
 
 
-def is_alive(pid: int) -> bool:
-    """Whether the process runs; one that only waits to be taken note of does not."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+@pytest.fixture
+def shop(redis_server: Redis, processes: Processes) -> Iterator[Shop]:
+    return Shop(redis_server, processes)
 
 
-def pids_in(file: Path, count: int) -> list[int]:
-    """Wait until so many processes have written their numbers there, a line each, and return them."""
-    wait_until(lambda: file.exists() and len(file.read_text().splitlines()) == count, f"{count} processes")
-    return [int(line) for line in file.read_text().splitlines()]
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a slot of a worker end at once."""
+    monkeypatch.setattr(celery_remote, "SLOT_SECONDS", 0.0)

@@ -13,7 +13,7 @@ from scheduler import launching, operations
 from scheduler.models import TaskRun
 from scheduler.states import RunState
 from tests.processes import Processes
-from tests.scheduler.jobs.conftest import is_alive, pids_in, wait_until
+from tests.scheduler.jobs.waiting import is_alive, pids_in, wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,8 @@ from scheduler import operations
 from scheduler.jobs.registry import BadParams, get_job
 from scheduler.models import TaskRun
 from scheduler.states import RunState
-from tests.scheduler.jobs.conftest import Runs, wait_until
+from tests.scheduler.jobs.conftest import Runs
+from tests.scheduler.jobs.waiting import wait_until
 
 
 class Probe(BaseCommand):

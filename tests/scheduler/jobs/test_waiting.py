@@ -11,7 +11,8 @@ from scheduler.jobs.context import RunContext
 from scheduler.jobs.interrupts import LeaseLost
 from scheduler.models import TaskRun
 from scheduler.states import RunState
-from tests.scheduler.jobs.conftest import Runs, meanwhile, pids_in
+from tests.scheduler.jobs.conftest import Runs
+from tests.scheduler.jobs.waiting import meanwhile, pids_in
 
 
 @pytest.fixture
