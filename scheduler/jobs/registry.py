@@ -90,7 +90,7 @@ def job(
 
     def register(function: JobFunction) -> JobFunction:
         known = JOBS.get(key)
-        if known is not None and known.function.__qualname__ != function.__qualname__:
+        if known is not None and _where(known.function) != _where(function):
             raise ValueError(f"Two jobs are called “{key}”: {_where(known.function)} and {_where(function)}.")
         JOBS[key] = Job(key, function, title or key, params, resumable, short, timeout_seconds, holds_outside)
         short_jobs.cache_clear()
