@@ -1,5 +1,6 @@
 """What a job is given: its data day and parameters, its checkpoint, and the ways to say how it goes."""
 
+import itertools
 import json
 import logging
 import time
@@ -25,6 +26,7 @@ Item = TypeVar("Item")
 
 # How often `cancelled` asks the database, at the most.
 CANCEL_CHECK_SECONDS = 1.0
+LONGEST_DEFERRAL_SECONDS = 10 * 366 * 86_400
 RUN_KEYS = uuid.UUID("5d1e6d4e-6a0c-4bb0-9d0e-3f3a1c0d7a11")
 
 
@@ -79,12 +81,12 @@ class RunContext:
             LeaseLost: the lease is gone; nothing was saved.
             Cancelled: a person cancelled the run; nothing was saved.
             Stopping: the worker is shutting down; it was saved, and the run goes on elsewhere.
-            TypeError: a value cannot be written as JSON.
+            TypeError, DataError: a value cannot be written as JSON.
         """
-        progress = {**self.progress, **values}
+        progress = json.dumps({**self.progress, **values}, cls=DjangoJSONEncoder)
         if not outlast(lambda: self._save(progress, done, total), seconds=settings.TIDELINE_LEASE_SECONDS):
             self._explain_refusal()
-        self.progress = progress
+        self.progress = json.loads(progress)  # as the next attempt will see it
         self.done = self.done if done is None else done
         self.total = self.total if total is None else total
         self.output.flush()
@@ -94,8 +96,8 @@ class RunContext:
     def resume(self, iterable: Iterable[Item], key: str, of: Callable[[Item], Any] | None = None) -> Iterator[Item]:
         """Yield the items that come after the one which `progress[key]` names.
 
-        The order must be the same in every attempt. If the named item is not there any more, the items are compared
-        with it where their values have an order, and otherwise all are yielded: rather twice than never.
+        The order must be the same in every attempt. If the named item is not there any more, the items behind its
+        place are yielded where the values are sorted, and otherwise all of them: rather twice than never.
 
         Args:
             key: the name under which the item is checkpointed.
@@ -113,14 +115,15 @@ class RunContext:
         if total is None and isinstance(iterable, Sized):
             total = len(iterable)
         shown = float("-inf")
-        count = 0
-        for count, item in enumerate(iterable):
+        done = 0
+        for item in iterable:
             if time.monotonic() - shown >= 1:
                 shown = time.monotonic()
-                self.checkpoint(done=count, total=total)
+                self.checkpoint(done=done, total=total)
             self._check_lease()
             yield item
-        self.checkpoint(done=total if total is not None else count + 1, total=total)
+            done += 1
+        self.checkpoint(done=done, total=total)
 
     def _remaining(self, iterable: Iterable[Item], key: str, value_of: Callable[[Item], Any]) -> Iterator[Item]:
         if key not in self.progress:
@@ -141,7 +144,7 @@ class RunContext:
         if not self._signals.leases_hold:
             raise LeaseLost
 
-    def _save(self, progress: dict[str, Any], done: int | None, total: int | None) -> bool:
+    def _save(self, progress: str, done: int | None, total: int | None) -> bool:
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE scheduler_taskrun SET progress = %s, progress_done = COALESCE(%s, progress_done),"
@@ -149,14 +152,7 @@ class RunContext:
                 " interruption_count = 0"
                 " WHERE id = %s AND lease_token = %s AND state = %s AND cancel_requested_at IS NULL"
                 " AND lease_expires_at > clock_timestamp()",
-                [
-                    json.dumps(progress, cls=DjangoJSONEncoder),
-                    done,
-                    total,
-                    self.run_id,
-                    self._token,
-                    RunState.RUNNING,
-                ],
+                [progress, done, total, self.run_id, self._token, RunState.RUNNING],
             )
             return bool(cursor.rowcount)
 
@@ -218,11 +214,18 @@ class RunContext:
 
         Args:
             until: the instant (aware) to go on, or
-            seconds: the seconds from now.
+            seconds: the seconds from now, 0 to ten years.
             reason: said on the run page.
+
+        Raises:
+            ValueError: not one of the two is given, or it is no instant or span that can be waited for.
         """
         if (until is None) == (seconds is None):
             raise ValueError("defer() takes either until or seconds.")
+        if until is not None and until.tzinfo is None:
+            raise ValueError("defer(until=…) takes an instant with a time zone.")
+        if seconds is not None and not 0 <= seconds <= LONGEST_DEFERRAL_SECONDS:
+            raise ValueError("defer(seconds=…) takes the seconds from now, 0 to ten years.")
         raise Deferred(reason, until=until, seconds=seconds)
 
 
@@ -236,7 +239,12 @@ def _as_stored(value: Any) -> Any:
 
 
 def _after(items: list[Item], reached: Any, value_of: Callable[[Item], Any]) -> Iterator[Item]:
+    """Yield what comes after the place at which `reached` would stand in a sorted series; else everything."""
+    values = [_as_stored(value_of(item)) for item in items]
     try:
-        yield from [item for item in items if _as_stored(value_of(item)) > reached]
-    except TypeError:
-        yield from items
+        rising = values == sorted(values)
+        sorted_at_all = rising or values == sorted(values, reverse=True)
+        behind = [not sorted_at_all or (value > reached if rising else value < reached) for value in values]
+    except TypeError:  # values without an order
+        behind = [True] * len(items)
+    yield from itertools.compress(items, behind)

@@ -1,0 +1,417 @@
+"""What a job is given: its checkpoint is fenced by the lease, and it goes on where it was."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import DataError
+
+from project.kit.clock import database_now
+from scheduler import operations
+from scheduler.identity import SharedSignals
+from scheduler.jobs import RunContext
+from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping
+from scheduler.models import TaskRun
+from scheduler.states import RunState
+from tests.scheduler.factories import HOUR, SECOND, make_run, row
+
+pytestmark = pytest.mark.django_db
+
+
+def running(**fields: Any) -> TaskRun:
+    """Make a running run whose lease holds by the database's clock."""
+    return make_run(RunState.RUNNING, now=database_now(), **fields)
+
+
+def in_job(run: TaskRun, signals: SharedSignals | None = None) -> RunContext:
+    """Return what the run's job is given."""
+    return RunContext(run, run.params, signals or SharedSignals())
+
+
+def lose(run: TaskRun, **changes: Any) -> None:
+    """Change the row behind the job's back."""
+    TaskRun.objects.filter(pk=run.pk).update(**changes)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A monotonic clock, as a list of the one number that it shows."""
+    shown = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: shown[0])
+    return shown
+
+
+# --- checkpoint ---------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_saves_its_values_and_the_bar() -> None:
+    run = running()
+    context = in_job(run)
+    context.checkpoint(page=1, done=1, total=9)
+    context.checkpoint(account="a")
+    context.checkpoint(page=2, done=2)
+    run.refresh_from_db()
+    assert (run.progress, run.progress_done, run.progress_total) == ({"page": 2, "account": "a"}, 2, 9)
+    assert (context.progress, context.done, context.total) == ({"page": 2, "account": "a"}, 2, 9)
+    assert run.checkpoint_at is not None
+
+
+def test_a_checkpoint_without_values_keeps_what_was_there() -> None:
+    run = running(progress={"page": 7}, progress_done=7, progress_total=9)
+    in_job(run).checkpoint()
+    run.refresh_from_db()
+    assert (run.progress, run.progress_done, run.progress_total) == ({"page": 7}, 7, 9)
+
+
+def test_a_checkpoint_proves_that_the_run_gets_on() -> None:
+    """The count of workers lost in a row starts again."""
+    run = running(interruption_count=4)
+    in_job(run).checkpoint()
+    run.refresh_from_db()
+    assert run.interruption_count == 0
+
+
+@pytest.mark.parametrize("name", ["self", "run", "cursor", "values", "progress"])
+def test_a_checkpoint_may_use_any_name(name: str) -> None:
+    run = running()
+    in_job(run).checkpoint(**{name: 1})
+    run.refresh_from_db()
+    assert run.progress == {name: 1}
+
+
+VALUES = {
+    "day": (date(2026, 6, 1), "2026-06-01"),
+    "at": (datetime(2026, 6, 1, 12, tzinfo=UTC), "2026-06-01T12:00:00Z"),
+    "card": (uuid.UUID(int=7), "00000000-0000-0000-0000-000000000007"),
+    "price": (Decimal("1.50"), "1.50"),
+    "pair": ((1, 2), [1, 2]),
+    "nothing": (None, None),
+    "text": ("naïve 数据 🙂", "naïve 数据 🙂"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_is_seen_at_once_as_the_next_attempt_will_see_it(name: str) -> None:
+    given: Any
+    given, stored = VALUES[name]
+    run = running()
+    context = in_job(run)
+    context.checkpoint(**{name: given})
+    run.refresh_from_db()
+    assert run.progress[name] == context.progress[name] == stored
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), "a\x00b"], ids=lambda one: repr(one)[:7])
+def test_a_value_that_is_no_json_is_refused_and_nothing_is_saved(value: object) -> None:
+    run = running(progress={"page": 7})
+    context = in_job(run)
+    values: dict[str, Any] = {"page": value}
+    with pytest.raises((TypeError, DataError)):
+        context.checkpoint(**values)
+    run.refresh_from_db()
+    assert run.progress == context.progress == {"page": 7}
+
+
+# --- the fence ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lease_token": 2},
+        {"lease_token": 2, "lease_owner": "another"},
+        {"state": RunState.PENDING, "due_at": datetime(2026, 6, 1, tzinfo=UTC), "lease_expires_at": None},
+        {"state": RunState.DONE, "finished_at": datetime(2026, 6, 1, tzinfo=UTC), "lease_expires_at": None},
+        {"state": RunState.SUSPENDED, "lease_expires_at": None},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_of_a_worker_whose_lease_is_gone_saves_nothing_and_says_so(changes: dict[str, Any]) -> None:
+    run = running(progress={"page": 7})
+    context = in_job(run)
+    lose(run, **changes)
+    before = row(run)
+    with pytest.raises(LeaseLost):
+        context.checkpoint(page=8)
+    assert row(run) == before
+    assert context.progress == {"page": 7}
+
+
+@pytest.mark.parametrize(("left", "holds"), [(HOUR, True), (SECOND * 20, True), (0 * SECOND, False), (-SECOND, False)])
+def test_a_lease_holds_until_its_end_by_the_clock_of_the_database(left: Any, holds: bool) -> None:
+    run = running()
+    lose(run, lease_expires_at=database_now() + left)
+    if holds:
+        in_job(run).checkpoint(page=1)
+    else:
+        with pytest.raises(LeaseLost):
+            in_job(run).checkpoint(page=1)
+
+
+def test_a_checkpoint_of_a_cancelled_run_saves_nothing_and_says_so() -> None:
+    run = running(progress={"page": 7})
+    operations.cancel(run, now=database_now(), actor="ann")
+    with pytest.raises(Cancelled):
+        in_job(run).checkpoint(page=8)
+    run.refresh_from_db()
+    assert run.progress == {"page": 7}
+
+
+def test_a_run_that_is_cancelled_elsewhere_after_its_lease_was_lost_is_lost_here() -> None:
+    run = running()
+    context = in_job(run)
+    lose(run, lease_token=2)
+    operations.cancel(run, now=database_now(), actor="ann")
+    with pytest.raises(LeaseLost):
+        context.checkpoint(page=8)
+
+
+def test_a_checkpoint_while_the_worker_stops_is_saved_first() -> None:
+    run, signals = running(), SharedSignals()
+    context = in_job(run, signals)
+    signals.stop()
+    with pytest.raises(Stopping):
+        context.checkpoint(page=8, done=8)
+    run.refresh_from_db()
+    assert (run.progress, run.progress_done) == ({"page": 8}, 8)
+
+
+# --- resume -------------------------------------------------------------------------------------------------------
+
+
+def resumed(items: Any, reached: Any, of: Callable[[Any], Any] | None = None) -> list[Any]:
+    """Return the items that are left for a job that checkpointed `reached`."""
+    return list(in_job(running(progress={"at": reached})).resume(items, key="at", of=of))
+
+
+def test_a_first_attempt_gets_all_items() -> None:
+    assert list(in_job(running()).resume([1, 2, 3], key="at")) == [1, 2, 3]
+    assert list(in_job(running(progress={"other": 2})).resume([1, 2, 3], key="at")) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("items", "reached", "left"),
+    [
+        ([1, 2, 3], 1, [2, 3]),
+        ([1, 2, 3], 3, []),
+        ([3, 1, 2], 1, [2]),  # the order of the items counts, not that of their values
+        (["b", "a", "c"], "a", ["c"]),
+        ([date(2026, 6, 1), date(2026, 6, 2)], "2026-06-01", [date(2026, 6, 2)]),
+        ([uuid.UUID(int=1), uuid.UUID(int=2)], str(uuid.UUID(int=1)), [uuid.UUID(int=2)]),
+        ([(1, "a"), (1, "b")], [1, "a"], [(1, "b")]),
+        ([None, 1], None, [1]),
+        ([], 1, []),
+    ],
+)
+def test_the_items_after_the_checkpointed_one_are_left(items: list[Any], reached: Any, left: list[Any]) -> None:
+    assert resumed(items, reached) == left
+    assert resumed(iter(items), reached) == left
+
+
+@pytest.mark.parametrize(
+    ("items", "reached", "left"),
+    [
+        ([1, 3, 4], 2, [3, 4]),
+        ([1, 3], 4, []),
+        ([3, 4], 2, [3, 4]),
+        ([5, 3, 1], 4, [3, 1]),  # falling: what lies behind 4 is smaller
+        ([5, 3, 1], 0, []),
+        ([5, 3, 1], 6, [5, 3, 1]),
+        (["a", "c"], "b", ["c"]),
+        ([date(2026, 6, 1), date(2026, 6, 3)], "2026-06-02", [date(2026, 6, 3)]),
+        ([3, 1, 2], 9, [3, 1, 2]),  # no order to go by: rather twice than never
+        ([3, 1, 2], 0, [3, 1, 2]),
+        ([1, "a"], 2, [1, "a"]),
+        ([{"k": 1}, {"k": 2}], {"k": 3}, [{"k": 1}, {"k": 2}]),
+        ([1, 2], "x", [1, 2]),
+        ([1, 2], None, [1, 2]),
+    ],
+)
+def test_when_the_checkpointed_item_is_gone_what_lies_behind_its_place_is_left_and_nothing_is_passed_over(
+    items: list[Any], reached: Any, left: list[Any]
+) -> None:
+    run = running(progress={"at": reached})
+    context = in_job(run)
+    assert list(context.resume(items, key="at")) == left
+    assert f"The checkpointed at {reached!r} is not among the items any more." in context.output.text
+
+
+class Account:
+    """Something with a primary key."""
+
+    def __init__(self, pk: int) -> None:
+        self.pk = pk
+
+
+def test_an_item_is_known_by_its_key_or_by_what_the_job_says() -> None:
+    accounts = [Account(5), Account(3), Account(9)]
+    assert resumed(accounts, 3) == [accounts[2]]
+    assert resumed(["a.csv", "b.csv"], "a", of=lambda name: name[0]) == ["b.csv"]
+    assert resumed(TaskRun.objects.none(), 3) == []
+
+
+def test_a_job_that_resumes_within_one_attempt_finds_what_it_checkpointed_before() -> None:
+    days = [date(2026, 6, day) for day in (1, 2, 3)]
+    context = in_job(running())
+    for day in context.resume(days, key="day"):
+        context.checkpoint(day=day)
+        if day.day == 2:
+            break
+    assert list(context.resume(days, key="day")) == days[2:]
+
+
+def test_only_as_many_items_are_taken_as_the_job_asks_for() -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(5):
+            taken.append(number)
+            yield number
+
+    following = in_job(running(progress={"at": 1})).resume(items(), key="at")
+    assert next(following) == 2
+    assert taken == [0, 1, 2]
+
+
+@pytest.mark.parametrize("walk", ["resume", "track"])
+def test_a_worker_whose_leases_ran_out_takes_no_further_item(walk: str) -> None:
+    run, signals = running(), SharedSignals()
+    context = in_job(run, signals)
+    items = context.resume([1, 2], key="at") if walk == "resume" else context.track([1, 2])
+    assert next(items) == 1
+    signals.leases_hold_until(float("-inf"))
+    with pytest.raises(LeaseLost):
+        next(items)
+
+
+# --- track --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("items", "total", "shown"),
+    [
+        ([1, 2, 3], None, (3, 3)),
+        (iter([1, 2, 3]), None, (3, None)),
+        (iter([1, 2, 3]), 10, (3, 10)),
+        ([], None, (0, 0)),
+        (iter([]), None, (0, None)),
+    ],
+)
+def test_tracking_shows_how_many_are_done_and_never_more(items: Any, total: Any, shown: tuple[Any, Any]) -> None:
+    run = running(progress={"page": 7})
+    list(in_job(run).track(items, total))
+    run.refresh_from_db()
+    assert (run.progress_done, run.progress_total) == shown
+    assert run.progress == {"page": 7}
+
+
+def test_tracking_writes_at_most_once_a_second(clock: list[float]) -> None:
+    run = running()
+    shown: list[int | None] = []
+    for _ in in_job(run).track(range(7)):
+        run.refresh_from_db()
+        shown.append(run.progress_done)
+        clock[0] += 0.4
+    assert shown == [0, 0, 0, 3, 3, 3, 6]
+
+
+# --- what the world wants of it -----------------------------------------------------------------------------------
+
+
+def test_a_job_asks_at_most_once_a_second_whether_it_is_cancelled(
+    clock: list[float], django_assert_num_queries: Any
+) -> None:
+    run = running()
+    context = in_job(run)
+    with django_assert_num_queries(1):
+        assert [context.cancelled for _ in range(5)] == [False] * 5
+    operations.cancel(run, now=database_now(), actor="ann")
+    clock[0] += 0.999
+    assert not context.cancelled
+    clock[0] += 0.002
+    assert context.cancelled
+
+
+@pytest.mark.parametrize("changes", [{"lease_token": 2}, {"state": RunState.SUSPENDED, "lease_expires_at": None}])
+def test_a_job_whose_run_was_taken_over_counts_as_cancelled_and_hears_that_its_lease_is_lost(
+    changes: dict[str, Any],
+) -> None:
+    run = running()
+    context = in_job(run)
+    lose(run, **changes)
+    assert context.cancelled
+    with pytest.raises(LeaseLost):
+        context.raise_if_interrupted()
+
+
+def test_a_job_whose_leases_ran_out_without_the_database_counts_as_cancelled() -> None:
+    signals = SharedSignals()
+    context = in_job(running(), signals)
+    assert not context.cancelled
+    signals.leases_hold_until(float("-inf"))
+    assert context.cancelled
+
+
+def test_a_job_that_waits_is_told_to_give_way() -> None:
+    signals = SharedSignals()
+    run = running()
+    context = in_job(run, signals)
+    context.raise_if_interrupted()
+    signals.stop()
+    assert context.stopping
+    with pytest.raises(Stopping):
+        context.raise_if_interrupted()
+    operations.cancel(run, now=database_now(), actor="ann")
+    with pytest.raises(Cancelled):
+        in_job(run, signals).raise_if_interrupted()
+
+
+# --- what it says -------------------------------------------------------------------------------------------------
+
+
+def test_a_log_is_a_line_of_the_output() -> None:
+    context = in_job(running())
+    context.log("one")
+    context.log("two")
+    assert context.output.text == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    "when", [{"seconds": 0}, {"seconds": 1.5}, {"until": datetime(2026, 6, 1, tzinfo=UTC)}], ids=str
+)
+def test_a_job_puts_itself_off_by_a_span_or_to_an_instant(when: dict[str, Any]) -> None:
+    with pytest.raises(Deferred) as deferral:
+        in_job(running()).defer(**when, reason="not yet")
+    assert {name: getattr(deferral.value, name) for name in when} == when
+    assert deferral.value.reason == "not yet"
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        {},
+        {"seconds": 1, "until": datetime(2026, 6, 1, tzinfo=UTC)},
+        {"until": datetime(2026, 6, 1)},  # noqa: DTZ001 - that is the mistake
+        {"seconds": -1},
+        {"seconds": float("nan")},
+        {"seconds": float("inf")},
+        {"seconds": 1e12},
+    ],
+    ids=str,
+)
+def test_a_deferral_that_cannot_be_waited_for_is_refused_where_the_job_asks_for_it(when: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"^defer\("):
+        in_job(running()).defer(**when, reason="not yet")
+
+
+def test_a_run_has_a_key_of_its_own_that_stays_over_its_attempts() -> None:
+    run, other = running(), running()
+    key = in_job(run).key
+    run.attempt_count, run.lease_token = 5, 9
+    assert in_job(run).key == key
+    assert in_job(other).key != key
