@@ -21,6 +21,8 @@ from contextlib import suppress
 
 TERMINATE = b"T"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+# Elsewhere than on Linux the command's process group has to do.
+PROCESSES_ARE_SHOWN = sys.platform == "linux"
 # While the command is ending, its last processes may be nobody's children that would wake us.
 LOOK_SECONDS = 0.05
 # A process of another user cannot be killed, and one that waits for a dead disk does not die.
@@ -56,6 +58,8 @@ def watch(command: "Command", control: int, deaths: int) -> None:
             command.send(signal.SIGTERM)
         command.reap()
         if command.status is not None and not (ending and command.processes()):
+            if ending and not PROCESSES_ARE_SHOWN:
+                command.send(signal.SIGKILL)
             say(control, f"ended {command.status} {len(command.processes())}")
             return
 
@@ -81,7 +85,7 @@ class Command:
         """Send the signal to each process once."""
         # Until we take note of its death the number is the command's; then the group's may be a stranger's.
         alone = self.processes()
-        if self.status is None:
+        if self.status is None or not PROCESSES_ARE_SHOWN:
             alone = [pid for pid in alone if group_of(pid) != self.pid]
             with suppress(OSError):
                 os.killpg(self.pid, number)
@@ -100,7 +104,7 @@ class Command:
 
     def processes(self) -> list[int]:
         """Return all living descendants of this guard; none where there is no /proc."""
-        parents = parents_by_process() if os.path.isdir("/proc/self") else {}
+        parents = parents_by_process() if PROCESSES_ARE_SHOWN else {}
         family = {os.getpid()}
         while more := {pid for pid, parent in parents.items() if parent in family} - family:
             family |= more
@@ -179,8 +183,8 @@ def take(account: str) -> None:
 
 
 def process_control(option: int, value: int) -> None:
-    """Call prctl; elsewhere than on Linux, the process group alone has to do."""
-    if sys.platform == "linux":
+    """Call prctl, where there is one."""
+    if PROCESSES_ARE_SHOWN:
         ctypes.CDLL(None).prctl(option, value)
 
 
