@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from scheduler.models.backfills import Backfill
 from scheduler.models.fires import Fire
 from scheduler.models.schedules import Schedule
 from scheduler.states import EXCLUSIVE, TERMINAL, RunState
@@ -36,6 +37,15 @@ class TaskRun(models.Model):
         db_index=False,  # see run_again_of: most runs are none
         related_name="reruns",
         verbose_name=_("run again of"),
+    )
+    backfill = models.ForeignKey(
+        Backfill,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="runs",
+        db_index=False,
+        verbose_name=_("backfill"),
     )
     name = models.CharField(_("name"), max_length=200)
     job = models.CharField(_("job"), max_length=200)
@@ -77,6 +87,8 @@ class TaskRun(models.Model):
     created_at = models.DateTimeField(_("opened"))
     started_at = models.DateTimeField(_("started"), null=True, blank=True)
     finished_at = models.DateTimeField(_("ended"), null=True, blank=True)
+    # The SHA-256 of the ended run's manifest; see scheduler.sealing.
+    seal = models.CharField(_("seal"), max_length=64, blank=True)
 
     class Meta:
         verbose_name = _("run")
@@ -110,6 +122,10 @@ class TaskRun(models.Model):
             models.Index("schedule", "stat_date", name="run_of_data_day"),
             models.Index("schedule", models.F("id").desc(), name="run_latest_of_schedule"),
             models.Index(fields=["rerun_of"], name="run_again_of", condition=Q(rerun_of__isnull=False)),
+            # backfilling.cancel_backfill, the backfill's page
+            models.Index(fields=["backfill", "id"], name="run_of_backfill", condition=Q(backfill__isnull=False)),
+            # sealing.seal_ended
+            models.Index(fields=["id"], name="run_awaits_its_seal", condition=Q(finished_at__isnull=False, seal="")),
             # the lists "failed today" and "ended lately"
             models.Index(
                 models.F("finished_at").desc(), name="run_ended_lately", condition=Q(finished_at__isnull=False)

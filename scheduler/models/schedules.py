@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from scheduler import cron
 from scheduler.cron import Trigger, TriggerError
+from scheduler.models.calendars import Calendar
 
 
 class Schedule(models.Model):
@@ -23,6 +24,10 @@ class Schedule(models.Model):
         SKIP = "skip", _("skip the new one")
         QUEUE = "queue", _("queue: the new one waits for the one before")
         ALLOW = "allow", _("allow both at once")
+
+    class OnExcluded(models.TextChoices):
+        SKIP = "skip", _("skip the fire")
+        MOVE = "move", _("move to the next allowed day")
 
     class OnInterrupt(models.TextChoices):
         RESUME = "resume", _("go on where it was")
@@ -45,6 +50,31 @@ class Schedule(models.Model):
     )
     once_at = models.DateTimeField(_("once at"), null=True, blank=True)
     timezone = models.CharField(_("time zone"), max_length=64, default="UTC", help_text=_("an IANA name"))
+
+    starts_at = models.DateTimeField(
+        _("starts"), null=True, blank=True, help_text=_("fires from this instant on; empty: at once")
+    )
+    ends_at = models.DateTimeField(
+        _("ends"), null=True, blank=True, help_text=_("fires until this instant; empty: for ever")
+    )
+    calendar = models.ForeignKey(
+        Calendar,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="schedules",
+        verbose_name=_("calendar of excluded dates"),
+    )
+    on_excluded = models.CharField(_("on an excluded date"), max_length=10, choices=OnExcluded, default=OnExcluded.SKIP)
+    jitter_seconds = models.PositiveIntegerField(
+        _("jitter in seconds"),
+        default=0,
+        help_text=_("a run starts up to this much later; always the same for the same fire"),
+    )
+    quiet_from = models.TimeField(
+        _("quiet from"), null=True, blank=True, help_text=_("nothing is launched in this local window")
+    )
+    quiet_until = models.TimeField(_("quiet until"), null=True, blank=True)
 
     misfire_grace_seconds = models.PositiveIntegerField(
         _("misfire grace in seconds"),
@@ -109,6 +139,15 @@ class Schedule(models.Model):
             ),
             models.CheckConstraint(
                 name="schedule_overlap_is_decided", condition=Q(overlap__in=["skip", "queue", "allow"])
+            ),
+            models.CheckConstraint(
+                name="schedule_ends_after_its_start",
+                condition=Q(starts_at__isnull=True) | Q(ends_at__isnull=True) | Q(starts_at__lte=models.F("ends_at")),
+            ),
+            models.CheckConstraint(
+                name="schedule_quiet_has_two_ends",
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | (Q(quiet_from__isnull=False, quiet_until__isnull=False) & ~Q(quiet_from=models.F("quiet_until"))),
             ),
             models.CheckConstraint(
                 name="schedule_broken_is_unscheduled",
