@@ -56,11 +56,11 @@ def watch(command: "Command", control: int, deaths: int) -> None:
                 return
             ending = True
             command.send(signal.SIGTERM)
-        command.reap()
-        if command.status is not None and not (ending and command.processes()):
+        more = command.reap()
+        if command.status is not None and not (ending and more):
             if ending and not PROCESSES_ARE_SHOWN:
                 command.send(signal.SIGKILL)
-            say(control, f"ended {command.status} {len(command.processes())}")
+            say(control, f"ended {command.status} {len(command.processes()) if more else 0}")
             return
 
 
@@ -71,15 +71,17 @@ class Command:
         self.pid = pid
         self.status: int | None = None
 
-    def reap(self) -> None:
-        """Take note of the dead: of the command itself, and of orphans that became our children."""
-        with suppress(ChildProcessError):
+    def reap(self) -> bool:
+        """Take note of the dead, the command or orphans that became our children; return whether more are living."""
+        try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
-                    return
+                    return True
                 if pid == self.pid:
                     self.status = os.waitstatus_to_exitcode(status)
+        except ChildProcessError:
+            return False
 
     def send(self, number: signal.Signals) -> None:
         """Send the signal to each process once."""
@@ -97,8 +99,7 @@ class Command:
         """Kill every process, and those that they start meanwhile, until none is left."""
         for _ in range(KILL_ATTEMPTS):
             self.send(signal.SIGKILL)
-            self.reap()
-            if self.status is not None and not self.processes():
+            if not self.reap():
                 return
             select.select([], [], [], LOOK_SECONDS)
 
