@@ -64,6 +64,7 @@ def items(run: RunContext) -> dict[str, Any]:
         time.sleep(run.params.seconds)
         run.log(f"item {item}")
         run.checkpoint(item=item, done=item, total=run.params.items)
+        mark(run, saved=item)
     return {"items": run.params.items}
 
 

@@ -1,6 +1,7 @@
 """Fixtures of the fault tests."""
 
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from project.services import PostgreSQL, Redis
+from tests.faults.clocks import SteppedClock
 from tests.faults.house import House
 from tests.processes import Processes
 
@@ -41,3 +43,11 @@ def use_database(url: str, settings: dict[str, object]) -> None:
 def house(processes: Processes, redis_server: Redis, tmp_path: Path) -> House:
     """An installation with a broker of its own, on the test database."""
     return House(processes, redis_server, tmp_path)
+
+
+@pytest.fixture
+def stepped_clock(tmp_path: Path) -> SteppedClock:
+    """A clock that can be stepped under a process."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        pytest.skip("the library in libfaketime's wheel is for Linux on x86-64 only")
+    return SteppedClock(tmp_path)

@@ -1,15 +1,17 @@
 """Tideline's processes around a broker of the test's own, and what the test asks of their rows and marks."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from project.kit.clock import database_now
 from project.services import Redis
-from scheduler.models import Attempt, TaskRun
+from scheduler.models import Attempt, Schedule, TaskRun
 from scheduler.opening import Opening, open_runs
 from scheduler.states import EventTrigger, RunState
 from tests.processes import Processes, Started
+from tests.scheduler.factories import make_schedule
 
 LEASE_SECONDS = 5
 
@@ -21,6 +23,7 @@ class House:
         self.processes = processes
         self.broker = broker
         self.marks_file = folder / "marks"
+        self.supervised: dict[str, Started] = {}
         self.environ = {
             "REDIS_URL": broker.url,
             "TIDELINE_JOBS": "tests.demo_jobs",
@@ -41,6 +44,26 @@ class House:
         """Start what fires, launches and rescues: a worker for the scans, and beat."""
         self.start("worker", "beat")
 
+    def supervise(self, *names: str, **environ: str) -> None:
+        """Start processes, and start them again when they end, whenever the house is looked after."""
+        for name in names:
+            (self.supervised[name],) = self.start(name, **environ)
+
+    def look_after(self) -> None:
+        """Start again what has ended, as the supervisor of an installation does."""
+        for name, process in self.supervised.items():
+            if not process.runs():
+                (self.supervised[name],) = self.start(name)
+
+    def wait_until(self, condition: Callable[[], object], seconds: float = 30, what: str = "") -> None:
+        """Wait until the condition holds, and look after the house meanwhile."""
+
+        def holds() -> object:
+            self.look_after()
+            return condition()
+
+        self.processes.wait_until(holds, seconds, what)
+
     def open(self, job: str = "test.items", **how: Any) -> TaskRun:
         """Open a run of the job, due now.
 
@@ -49,17 +72,21 @@ class House:
         """
         now = database_now()
         fields = {name: how.pop(name) for name in list(how) if name in Opening.__dataclass_fields__}
-        opening = Opening(
-            name=job,
-            job=job,
-            stat_date=now.date(),
-            planned_at=now,
-            due_at=now,
-            params={"file": str(self.marks_file), **how},
-            **fields,
-        )
+        usual = {"name": job, "job": job, "stat_date": now.date(), "planned_at": now, "due_at": now}
+        opening = Opening(**usual | fields, params={"file": str(self.marks_file), **how})
         (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor="the test")
         return run
+
+    def every(self, seconds: int, job: str = "test.one", **how: Any) -> Schedule:
+        """Make a schedule of the job that is due every so many seconds.
+
+        Args:
+            how: what is a field of a Schedule is that, all else are parameters of the job.
+        """
+        names = {field.name for field in Schedule._meta.get_fields()}
+        fields = {name: how.pop(name) for name in list(how) if name in names}
+        params = {"file": str(self.marks_file), **how}
+        return make_schedule(job=job, interval_seconds=seconds, params=params, now=database_now(), **fields)
 
     def marks(self, run: TaskRun | None = None) -> list[dict[str, Any]]:
         """Return the marks that jobs left, of one run or of all, in their order."""
@@ -79,12 +106,12 @@ class House:
         def holds() -> list[dict[str, Any]]:
             return [mark for mark in self.marks(run) if "holds" in mark]
 
-        self.processes.wait_until(holds, what=f"run {run.pk} to hold")
+        self.wait_until(holds, what=f"run {run.pk} to hold")
         return holds()[0]
 
     def wait_for_item(self, run: TaskRun, item: Any, seconds: float = 30) -> None:
         """Wait until the run's job has taken the item."""
-        self.processes.wait_until(lambda: item in self.items(run), seconds, f"item {item} of run {run.pk}")
+        self.wait_until(lambda: item in self.items(run), seconds, f"item {item} of run {run.pk}")
 
     def wait_for(self, state: RunState, *runs: TaskRun, seconds: float = 30) -> None:
         """Wait until all these runs are in the state, and read them again."""
@@ -94,7 +121,7 @@ class House:
             return found == len(runs)
 
         try:
-            self.processes.wait_until(all_there, seconds, f"{len(runs)} runs to be {state}")
+            self.wait_until(all_there, seconds, f"{len(runs)} runs to be {state}")
         finally:
             for run in runs:
                 run.refresh_from_db()

@@ -4,10 +4,14 @@ import signal
 
 import pytest
 from django.db import connection
+from django.db.models import Sum
+from django_celery_beat.schedulers import SCHEDULE_SYNC_MAX_INTERVAL as REREAD_SECONDS
 
+from project.models import ScanMark
 from project.services import PostgreSQL
 from scheduler.models import TaskRun
 from scheduler.states import RunState
+from tests.faults.clocks import SteppedClock
 from tests.faults.house import House
 from tests.processes import cut_sessions, lives
 
@@ -76,6 +80,24 @@ def test_cut_sessions_fail_nothing_and_double_nothing(house: House) -> None:
         assert house.items(run) == list(range(1, 11))
 
 
+def test_a_beat_that_reads_its_rows_again_while_the_database_is_away_goes_on(
+    own_postgresql: PostgreSQL, house: House, stepped_clock: SteppedClock
+) -> None:
+    house.start("worker")
+    (beat,) = house.start("beat", **stepped_clock.environ)
+    house.wait_until(lambda: asked_by_beat() >= 2, what="beat to ask for scans")
+    asked = asked_by_beat()
+
+    own_postgresql.stop()
+    connection.close()
+    stepped_clock.step(REREAD_SECONDS + 1)
+    house.wait_until(lambda: "goes on with the scans it knows" in beat.output, what="the reload")
+    own_postgresql.launch()
+
+    house.wait_until(lambda: asked_by_beat() > asked, what="beat to ask for scans again")
+    assert beat.runs()
+
+
 def test_tasks_share_their_sessions(house: House) -> None:
     house.scanners()
     house.runner()
@@ -94,6 +116,11 @@ def restart(server: PostgreSQL, how: signal.Signals) -> None:
     server.process.wait()
     connection.close()
     server.launch()
+
+
+def asked_by_beat() -> int:
+    """Return how many scans beat asked for that were done."""
+    return int(ScanMark.objects.aggregate(total=Sum("beat_count", default=0))["total"])
 
 
 def sessions_so_far() -> int:

@@ -127,6 +127,16 @@ def test_sigterm_to_one_child_interrupts_its_job_and_leaves_the_runner_at_work(h
     assert runner.runs()
 
 
+def test_a_runner_whose_children_begin_slowly_comes_up(house: House) -> None:
+    house.scanners()
+    house.runner(TIDELINE_JOBS="tests.demo_jobs,tests.faults.slow_start")
+
+    run = house.open()
+
+    house.wait_for(RunState.DONE, run)
+    assert house.outcomes(run) == ["done"]
+
+
 def assert_ends_within_grace(runner: Started) -> None:
     """Assert the promise of the product: a stop fits into the time that containers give."""
     asked = time.monotonic()
