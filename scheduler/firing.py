@@ -5,6 +5,7 @@ made up, and only within the grace; the older ones are one recorded skip with th
 """
 
 import logging
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -13,9 +14,11 @@ from typing import cast
 from django.db import connection, transaction
 
 from scheduler import cron, wording
+from scheduler.calendars import ExcludedDays, read_excluded_days
 from scheduler.cron import Missed, Trigger, TriggerError
+from scheduler.fires import insert_fires
 from scheduler.models import Fire, Schedule, TaskRun
-from scheduler.opening import exclusive_key, for_schedule, open_runs
+from scheduler.opening import Opening, exclusive_key, for_schedule, open_runs
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
 
 logger = logging.getLogger(__name__)
@@ -85,10 +88,11 @@ def fire_due(*, now: datetime, limit: int = BATCH) -> tuple[int, Fired]:
     with transaction.atomic():
         schedules = _claim_due(now, limit)
         decisions = [_decide(schedule, now) for schedule in schedules]
-        obstacles = _obstacles(decisions)
-        fires = [fire for decision in decisions for fire in _fires(decision, obstacles, now)]
-        _move_on(decisions)
-        fired = _record(fires, now)
+        excluded = read_excluded_days(schedules, since=_earliest_date(decisions, now))
+        obstacles = _obstacles(decisions, excluded)
+        moved = _move_on(decisions)
+        fires = [fire for decision in moved for fire in _fires(decision, obstacles, now)]
+        fired = _record(fires, excluded, now)
     return len(schedules), fired
 
 
@@ -113,7 +117,7 @@ class _Decision:
 
 def _claim_due(now: datetime, limit: int) -> list[Schedule]:
     due = Schedule.objects.filter(enabled=True, next_run_at__lte=now).order_by("next_run_at", "id")
-    return list(due.select_for_update(skip_locked=True)[:limit])
+    return list(due.select_related("calendar").select_for_update(skip_locked=True, of=["self"])[:limit])
 
 
 def _decide(schedule: Schedule, now: datetime) -> _Decision:
@@ -127,13 +131,35 @@ def _decide(schedule: Schedule, now: datetime) -> _Decision:
         return _Decision(schedule, claimed_at, Plan(None), error=str(error))
 
 
+def _earliest_date(decisions: Iterable[_Decision], now: datetime) -> date:
+    return min((decision.claimed_at for decision in decisions), default=now).date()
+
+
 # What keeps a planned instant from opening a run: by schedule, the outcome and the reason.
 _Obstacles = dict[int, tuple[FireOutcome, str]]
 
 
-def _obstacles(decisions: Iterable[_Decision]) -> _Obstacles:
+def _obstacles(decisions: Iterable[_Decision], excluded: ExcludedDays) -> _Obstacles:
     planned = [decision for decision in decisions if decision.plan.planned_at is not None]
-    return {**_overlaps(planned), **_already_done(planned)}
+    return {**_overlaps(planned), **_already_done(planned), **_exclusions(planned, excluded)}
+
+
+def _exclusions(planned: Sequence[_Decision], excluded: ExcludedDays) -> _Obstacles:
+    skipping = [d for d in planned if d.schedule.on_excluded == Schedule.OnExcluded.SKIP]
+    return {
+        d.schedule.pk: (FireOutcome.SKIPPED_EXCLUDED, reason)
+        for d in skipping
+        if (reason := _exclusion(d.schedule, cast(datetime, d.plan.planned_at), excluded))
+    }
+
+
+def _exclusion(schedule: Schedule, planned_at: datetime, excluded: ExcludedDays) -> str:
+    """Return why the planned instant's date is excluded; nothing if it is not."""
+    day = cron.stat_date(planned_at, schedule.timezone)
+    title = excluded.title(schedule, day)
+    if title is None or schedule.calendar is None:
+        return ""
+    return wording.excluded(day, schedule.calendar.name, title)
 
 
 def _overlaps(planned: Sequence[_Decision]) -> _Obstacles:
@@ -212,8 +238,8 @@ def _fire(
     )
 
 
-def _move_on(decisions: Sequence[_Decision]) -> None:
-    """Set each claimed schedule to its next instant, by compare-and-swap.
+def _move_on(decisions: Sequence[_Decision]) -> list[_Decision]:
+    """Set each claimed schedule to its next instant, by compare-and-swap, and return those that were moved.
 
     Neither `version` nor `updated_at` changes: a person who is editing is not told of a conflict.
     """
@@ -222,7 +248,7 @@ def _move_on(decisions: Sequence[_Decision]) -> None:
             "UPDATE scheduler_schedule AS schedule SET next_run_at = claim.upcoming, broken_reason = claim.error"
             " FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[], %s::text[])"
             " AS claim (id, claimed_at, upcoming, error)"
-            " WHERE schedule.id = claim.id AND schedule.next_run_at = claim.claimed_at",
+            " WHERE schedule.id = claim.id AND schedule.next_run_at = claim.claimed_at RETURNING schedule.id",
             [
                 [d.schedule.pk for d in decisions],
                 [d.claimed_at for d in decisions],
@@ -230,44 +256,31 @@ def _move_on(decisions: Sequence[_Decision]) -> None:
                 [d.error for d in decisions],
             ],
         )
+        moved = {schedule_id for (schedule_id,) in cursor.fetchall()}
+    return [decision for decision in decisions if decision.schedule.pk in moved]
 
 
-def _record(fires: Sequence[Fire], now: datetime) -> Fired:
+def _record(fires: Sequence[Fire], excluded: ExcludedDays, now: datetime) -> Fired:
     recorded = insert_fires(fires)
     started = [fire for fire in recorded if fire.outcome == FireOutcome.STARTED]
-    open_runs(
-        [for_schedule(fire.schedule, fire.fire_at, now=now, fire=fire, reason=fire.reason) for fire in started],
-        now=now,
-        trigger=EventTrigger.SCHEDULE,
-    )
+    open_runs([_opening(fire, excluded, now) for fire in started], now=now, trigger=EventTrigger.SCHEDULE)
     broken = sum(fire.outcome == FireOutcome.FAILED_TO_START for fire in recorded)
     return Fired(len(started), len(recorded) - len(started) - broken, broken)
 
 
-def insert_fires(fires: Sequence[Fire]) -> list[Fire]:
-    """Insert the fires, give each its id, and return those that were not there yet.
+def _opening(fire: Fire, excluded: ExcludedDays, now: datetime) -> Opening:
+    """Return what the fire opens: due at once, after its jitter, or on the next date that is not excluded."""
+    schedule, due_at, reason = fire.schedule, fire.fire_at, fire.reason
+    if exclusion := _exclusion(schedule, fire.fire_at, excluded):
+        due_at = excluded.next_allowed(schedule, fire.fire_at) or fire.fire_at
+        reason = f"{exclusion} {wording.moved(due_at, schedule.timezone)}"
+    due_at += jitter(schedule, fire.fire_at)
+    return for_schedule(schedule, fire.fire_at, now=now, due_at=max(now, due_at), fire=fire, reason=reason)
 
-    An instant that is recorded already (`next_run_at` was set back by hand) is left as it is: the unique
-    constraints are the second guard behind the compare-and-swap.
-    """
-    columns = ("fire_at", "kind", "outcome", "reason", "missed_from", "missed_until", "missed_count", "actor")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO scheduler_fire (schedule_id, fire_at, kind, outcome, reason, missed_from, missed_until,"
-            " missed_count, actor, recorded_at)"
-            " SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::text[], %s::text[], %s::text[],"
-            " %s::timestamptz[], %s::timestamptz[], %s::int[], %s::text[], %s::timestamptz[])"
-            " ON CONFLICT DO NOTHING RETURNING id, schedule_id, fire_at, kind",
-            [
-                [fire.schedule_id for fire in fires],
-                *([getattr(fire, name) for fire in fires] for name in columns),
-                [fire.recorded_at for fire in fires],
-            ],
-        )
-        ids = {(schedule_id, fire_at, kind): pk for pk, schedule_id, fire_at, kind in cursor.fetchall()}
-    recorded = []
-    for fire in fires:
-        fire.pk = ids.get((fire.schedule_id, fire.fire_at, fire.kind))
-        if fire.pk is not None:
-            recorded.append(fire)
-    return recorded
+
+def jitter(schedule: Schedule, fire_at: datetime) -> timedelta:
+    """Return how much later than its instant the run of a fire is due: always the same for the same fire."""
+    if not schedule.jitter_seconds:
+        return timedelta(0)
+    share = zlib.crc32(f"{schedule.pk}:{fire_at.timestamp()}".encode()) / 2**32
+    return timedelta(seconds=schedule.jitter_seconds * share)

@@ -18,7 +18,7 @@ from kombu.exceptions import KombuError
 from kombu.messaging import Producer
 from redis.exceptions import RedisError
 
-from scheduler import running
+from scheduler import quiet_hours, running
 from scheduler.jobs.registry import short_jobs
 from scheduler.transitions import Claim
 
@@ -52,9 +52,10 @@ class _Leased:
 def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
     """Lease up to `limit` due runs, the most urgent first, and send a hint for each.
 
-    A run waits while an older run of its exclusive key has not ended. If the broker cannot be reached the rows
-    stay due, nothing is lost, and the result says so.
+    A run waits while an older run of its exclusive key has not ended, and is put off in its schedule's quiet hours.
+    If the broker cannot be reached the rows stay due, nothing is lost, and the result says so.
     """
+    quiet_hours.put_off(now=now)
     try:
         with current_app.producer_pool.acquire(block=True, timeout=5) as producer:
             room = min(_room(producer), limit if limit is not None else settings.TIDELINE_QUEUE_LIMIT)

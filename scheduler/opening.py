@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from scheduler import cron
-from scheduler.models import Fire, RunEvent, Schedule, TaskRun
+from scheduler.models import Backfill, Fire, RunEvent, Schedule, TaskRun
 from scheduler.states import EventTrigger, RunState
 
 
@@ -29,6 +29,7 @@ class Opening:
     progress_total: int | None = None
     schedule: Schedule | None = None
     fire: Fire | None = None
+    backfill: Backfill | None = None
     rerun_of: TaskRun | None = None
     priority: int = 0
     timeout_seconds: int | None = None
@@ -38,16 +39,24 @@ class Opening:
 
 
 def for_schedule(
-    schedule: Schedule, planned_at: datetime, *, now: datetime, fire: Fire | None = None, reason: str = ""
+    schedule: Schedule,
+    planned_at: datetime,
+    *,
+    now: datetime,
+    due_at: datetime | None = None,
+    fire: Fire | None = None,
+    reason: str = "",
 ) -> Opening:
-    """Return the opening of the schedule's run for one planned instant: due now, under that instant's data day."""
+    """Return the opening of the schedule's run for one planned instant: under that instant's data day, due now or at
+    `due_at`.
+    """
     return Opening(
         name=schedule.name,
         job=schedule.job,
         params=schedule.params,
         stat_date=cron.stat_date(planned_at, schedule.timezone, schedule.stat_date_offset),
         planned_at=planned_at,
-        due_at=now,
+        due_at=due_at or now,
         reason=reason,
         schedule=schedule,
         fire=fire,
@@ -79,6 +88,7 @@ def _row(opening: Opening, now: datetime) -> TaskRun:
     return TaskRun(
         schedule=opening.schedule,
         fire=opening.fire,
+        backfill=opening.backfill,
         rerun_of=opening.rerun_of,
         name=opening.name,
         job=opening.job,

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from django.db import transaction
 
 from scheduler import cron, transitions
-from scheduler.firing import insert_fires
+from scheduler.fires import insert_fires
 from scheduler.jobs.registry import JOBS
 from scheduler.models import Fire, Schedule, TaskRun
 from scheduler.opening import Opening, for_schedule, open_runs

@@ -9,13 +9,22 @@ from django.db.models import F
 
 from scheduler import cron, wording
 from scheduler.cron import Cron, Interval, Missed, Once, Trigger, TriggerError
-from scheduler.firing import insert_fires
+from scheduler.fires import insert_fires
 from scheduler.jobs.registry import BadParams, UnknownJob, get_job
 from scheduler.models import Fire, Schedule
 from scheduler.states import FireKind, FireOutcome
 
 # What the fires follow from. A change of these recomputes the next run.
-TRIGGER_FIELDS = ("trigger", "cron", "timezone", "interval_seconds", "anchor_at", "once_at")
+TRIGGER_FIELDS = (
+    "trigger",
+    "cron",
+    "timezone",
+    "interval_seconds",
+    "anchor_at",
+    "once_at",
+    "starts_at",
+    "ends_at",
+)
 # What a person may change.
 EDITABLE_FIELDS = (
     "name",
@@ -23,6 +32,11 @@ EDITABLE_FIELDS = (
     "job",
     "params",
     *TRIGGER_FIELDS,
+    "calendar",
+    "on_excluded",
+    "jitter_seconds",
+    "quiet_from",
+    "quiet_until",
     "misfire_grace_seconds",
     "overlap",
     "stat_date_offset",
@@ -97,7 +111,7 @@ def save_changes(schedule: Schedule, *, expected_version: int, now: datetime) ->
         if current.version != expected_version:
             raise StaleVersion(current)
         prepare(schedule, now=now)
-        changed = [name for name in EDITABLE_FIELDS if getattr(schedule, name) != getattr(current, name)]
+        changed = [name for name in EDITABLE_FIELDS if _value(schedule, name) != _value(current, name)]
         if not changed:
             return []
         schedule.next_run_at, schedule.broken_reason = current.next_run_at, current.broken_reason
@@ -120,7 +134,7 @@ def prepare(schedule: Schedule, *, now: datetime) -> None:
     """
     if schedule.trigger == Schedule.TriggerKind.INTERVAL and schedule.anchor_at is None:
         schedule.anchor_at = now
-    faults: dict[str, str] = {}
+    faults = _window_faults(schedule)
     try:
         trigger = schedule.as_trigger()
         if not schedule.overlap:
@@ -138,6 +152,18 @@ def prepare(schedule: Schedule, *, now: datetime) -> None:
         faults["params"] = str(error)
     if faults:
         raise ValidationError(faults)
+
+
+def _window_faults(schedule: Schedule) -> dict[str, str]:
+    faults = {}
+    if schedule.starts_at and schedule.ends_at and schedule.ends_at < schedule.starts_at:
+        faults["ends_at"] = "The schedule ends before it starts. Choose a later end or an earlier start."
+    if (schedule.quiet_from is None) != (schedule.quiet_until is None):
+        missing = "quiet_from" if schedule.quiet_from is None else "quiet_until"
+        faults[missing] = "Quiet hours need both ends: from when and until when."
+    elif schedule.quiet_from is not None and schedule.quiet_from == schedule.quiet_until:
+        faults["quiet_until"] = "Quiet hours that begin and end at the same time would never end. Choose another end."
+    return faults
 
 
 def pause(schedule: Schedule, *, now: datetime, reason: str) -> bool:
@@ -172,6 +198,11 @@ def enable(schedule: Schedule, *, now: datetime) -> bool:
     return True
 
 
+def _value(schedule: Schedule, name: str) -> Any:
+    """Return a field's value as its column holds it, without fetching what it refers to."""
+    return Schedule._meta.get_field(name).value_from_object(schedule)  # type: ignore[union-attr]
+
+
 def _set_trigger(schedule: Schedule, trigger: Trigger) -> None:
     match trigger:
         case Cron(expression=expression):
@@ -190,10 +221,14 @@ def _usual_overlap(trigger: Trigger) -> str:
 
 def _first_run(schedule: Schedule, now: datetime) -> datetime:
     upcoming = schedule.as_trigger().next_after(now)
-    if upcoming is None:
-        sentence = "This lies in the past, so it would never fire. Choose a later instant."
-        raise ValidationError({_form_field(schedule.trigger): sentence})
-    return upcoming
+    if upcoming is not None:
+        return upcoming
+    if cron.unbounded(schedule.as_trigger()).next_after(now) is not None:
+        raise ValidationError(
+            {"ends_at": "It ends before its next due time, so it would never fire. Choose a later end."}
+        )
+    sentence = "This lies in the past, so it would never fire. Choose a later instant."
+    raise ValidationError({_form_field(schedule.trigger): sentence})
 
 
 def _next_run_after_edit(current: Schedule, edited: Schedule, now: datetime) -> datetime:

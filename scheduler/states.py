@@ -51,7 +51,7 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.PAUSED: frozenset({RunState.RESUMING, RunState.PENDING, RunState.FAILED, RunState.CANCELLED}),
     RunState.RESUMING: frozenset({RunState.RUNNING, RunState.PAUSED, RunState.CANCELLED}),
     RunState.DEFERRED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.CANCELLED}),
-    RunState.FAILED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.CANCELLED}),
+    RunState.FAILED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.DEFERRED, RunState.CANCELLED}),
     RunState.AWAITING_APPROVAL: frozenset({RunState.PENDING, RunState.FAILED, RunState.CANCELLED}),
     RunState.SUSPENDED: frozenset({RunState.PENDING, RunState.FAILED, RunState.CANCELLED}),
     RunState.DONE: frozenset(),
@@ -121,6 +121,7 @@ class FireOutcome(models.TextChoices):
     SKIPPED_OVERLAP = "skipped_overlap", _("skipped: overlap")
     SKIPPED_MISFIRE = "skipped_misfire", _("skipped: missed")
     SKIPPED_PAUSED = "skipped_paused", _("skipped: paused")
+    SKIPPED_EXCLUDED = "skipped_excluded", _("skipped: excluded date")
     ALREADY_DONE = "already_done", _("already done")
     FAILED_TO_START = "failed_to_start", _("could not start")
 

@@ -1,6 +1,6 @@
 """The sentences in which rows say why. One place, so that the same thing is always said in the same words."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from scheduler import cron
@@ -74,6 +74,21 @@ def overlap(run_id: int, state: RunState) -> str:
 def already_done(run_id: int, started_at: datetime) -> str:
     """Why a planned instant opens no run: its work is done."""
     return f"Run #{run_id} did this data day's work; it started at {started_at:%Y-%m-%d %H:%M:%S} UTC, on plan."
+
+
+def quiet(until: datetime, zone: str) -> str:
+    """Why a due run was put off."""
+    return f"Quiet hours until {local(until, zone)}."
+
+
+def excluded(day: date, calendar: str, title: str) -> str:
+    """Why a planned instant opens no run, or opens it for another day."""
+    return f"{day} is excluded by the calendar “{calendar}”{f' ({title})' if title else ''}."
+
+
+def moved(until: datetime, zone: str) -> str:
+    """What becomes of a run whose date is excluded."""
+    return f"Moved to {local(until, zone)}."
 
 
 def broken(error: str) -> str:

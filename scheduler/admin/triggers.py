@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from project.kit.admin import absolute, span, when
 from scheduler import cron
-from scheduler.cron import Cron, Interval, Trigger
+from scheduler.cron import Cron, Interval, Once, Trigger
 from scheduler.cron.expression import parse
 from scheduler.models import Schedule
 
@@ -40,14 +40,14 @@ def in_words(schedule: Schedule) -> str:
 
 
 def trigger_in_words(trigger: Trigger) -> str:
-    """Return the trigger as a sentence."""
-    match trigger:
+    """Return the trigger, without its start and end, as a sentence."""
+    match cron.unbounded(trigger):
         case Cron(expression=expression):
             return str(parse(expression).fields.explain())
         case Interval(seconds=seconds):
             return _("Every %(span)s") % {"span": span(timedelta(seconds=seconds))}
-        case _:
-            return _("Once at %(instant)s") % {"instant": absolute(trigger.at)}
+        case Once(at=at):
+            return _("Once at %(instant)s") % {"instant": absolute(at)}
 
 
 def upcoming(trigger: Trigger, zone: str, now: datetime) -> list[Upcoming]:

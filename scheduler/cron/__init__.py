@@ -3,21 +3,25 @@
 The rule for changes of the clocks, month ends and the two day fields: docs/daylight-saving.md states it once.
 """
 
+from scheduler.cron.bounds import Bounded, Trigger, bounded, unbounded
 from scheduler.cron.errors import TriggerError
 from scheduler.cron.remarks import remarks, shifted_by_daylight_saving
 from scheduler.cron.spans import Missed, fires_at_most_daily, is_fixed_time, missed, stat_date
-from scheduler.cron.triggers import Cron, Interval, Once, Trigger, cron, interval, once
+from scheduler.cron.triggers import Cron, Interval, Once, cron, first_instant, interval, once
 from scheduler.cron.zones import zone, zone_names
 
 __all__ = [
+    "Bounded",
     "Cron",
     "Interval",
     "Missed",
     "Once",
     "Trigger",
     "TriggerError",
+    "bounded",
     "cron",
     "fires_at_most_daily",
+    "first_instant",
     "interval",
     "is_fixed_time",
     "missed",
@@ -25,6 +29,7 @@ __all__ = [
     "remarks",
     "shifted_by_daylight_saving",
     "stat_date",
+    "unbounded",
     "zone",
     "zone_names",
 ]

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from scheduler.cron.bounds import Trigger, unbounded
 from scheduler.cron.expression import WallClock, parse
-from scheduler.cron.triggers import Cron, Trigger
+from scheduler.cron.triggers import Cron
 from scheduler.cron.zones import last_change, local, offset, zone
 
 _SECOND = timedelta(seconds=1)
@@ -13,9 +14,10 @@ _SECOND = timedelta(seconds=1)
 
 def remarks(trigger: Trigger) -> list[str]:
     """Return sentences about the days of a cron expression that surprise people."""
-    if not isinstance(trigger, Cron):
+    inner = unbounded(trigger)
+    if not isinstance(inner, Cron):
         return []
-    clock = parse(trigger.expression)
+    clock = parse(inner.expression)
     sentences = []
     if clock.either_day:
         sentences.append(
@@ -33,9 +35,10 @@ def shifted_by_daylight_saving(trigger: Trigger, instants: Iterable[datetime]) -
     Raises:
         TriggerError: the trigger's expression or zone cannot be used.
     """
-    if not isinstance(trigger, Cron):
+    inner = unbounded(trigger)
+    if not isinstance(inner, Cron):
         return {}
-    clock, place = parse(trigger.expression), zone(trigger.zone)
+    clock, place = parse(inner.expression), zone(inner.zone)
     sentences = ((instant, _shift(clock, place, instant)) for instant in instants)
     return {instant: sentence for instant, sentence in sentences if sentence}
 

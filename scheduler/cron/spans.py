@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 
+from scheduler.cron.bounds import Trigger, unbounded
 from scheduler.cron.expression import parse
-from scheduler.cron.triggers import Cron, Interval, Trigger
+from scheduler.cron.triggers import Cron, Interval
 from scheduler.cron.zones import zone
 
 COUNT_LIMIT = 1000
@@ -49,12 +50,13 @@ def stat_date(instant: datetime, zone_name: str, offset_days: int = 0) -> date:
 
 def is_fixed_time(trigger: Trigger) -> bool:
     """Tell whether the times are appointments: a cron expression without a wildcard in minute and hour."""
-    return isinstance(trigger, Cron) and parse(trigger.expression).fixed
+    inner = unbounded(trigger)
+    return isinstance(inner, Cron) and parse(inner.expression).fixed
 
 
 def fires_at_most_daily(trigger: Trigger) -> bool:
     """Tell whether there is at most one fire a day, so that each one stands for a day's data."""
-    match trigger:
+    match unbounded(trigger):
         case Cron(expression=expression):
             return len(parse(expression).minutes) == 1
         case Interval(seconds=seconds):

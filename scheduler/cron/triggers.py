@@ -28,7 +28,7 @@ _SECOND = timedelta(seconds=1)
 _LONGEST_GAP = timedelta(days=2)  # Samoa once left out a whole day
 
 
-class _Stepping:
+class Stepping:
     """What all triggers share: a series is one step after the other, so it cannot disagree with the steps."""
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class _Stepping:
 
 
 @dataclass(frozen=True, slots=True)
-class Cron(_Stepping):
+class Cron(Stepping):
     """A cron expression by the clocks of an IANA zone; `cron()` makes one and checks it."""
 
     expression: str
@@ -61,7 +61,7 @@ class Cron(_Stepping):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval(_Stepping):
+class Interval(Stepping):
     """Every so many seconds of real time, without drift; its anchor is the first. `interval()` makes one."""
 
     seconds: int
@@ -83,7 +83,7 @@ class Interval(_Stepping):
 
 
 @dataclass(frozen=True, slots=True)
-class Once(_Stepping):
+class Once(Stepping):
     """One instant; `once()` makes one."""
 
     at: datetime
@@ -95,9 +95,6 @@ class Once(_Stepping):
     def latest_until(self, instant: datetime) -> datetime | None:
         """Return the instant if it has come."""
         return _utc(self.at) if self.at <= instant else None
-
-
-Trigger = Cron | Interval | Once
 
 
 def cron(expression: str, zone_name: str) -> Cron:

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from scheduler import cron
-from scheduler.cron import Trigger, TriggerError
+from scheduler.cron import Cron, Interval, Once, Trigger, TriggerError
 from scheduler.models.calendars import Calendar
 
 
@@ -127,6 +127,8 @@ class Schedule(models.Model):
         indexes = (
             # firing.claim_due
             models.Index(fields=["next_run_at"], name="schedule_is_due", condition=Q(enabled=True)),
+            # quiet_hours.put_off
+            models.Index(fields=["id"], name="schedule_has_quiet_hours", condition=Q(quiet_from__isnull=False)),
         )
         constraints = (
             models.CheckConstraint(
@@ -159,11 +161,14 @@ class Schedule(models.Model):
         return self.name
 
     def as_trigger(self) -> Trigger:
-        """Return the trigger as a pure value.
+        """Return the trigger, within the schedule's start and end, as a pure value.
 
         Raises:
             cron.TriggerError: the expression, zone or interval cannot be read.
         """
+        return cron.bounded(self._unbounded_trigger(), self.starts_at, self.ends_at)
+
+    def _unbounded_trigger(self) -> Cron | Interval | Once:
         if self.trigger == self.TriggerKind.CRON:
             return cron.cron(self.cron, self.timezone)
         cron.zone(self.timezone)

@@ -109,6 +109,8 @@ def test_a_whole_form_posted_back_changes_nothing() -> None:
         {"retry_delays": [1]},
         {"timeout_seconds": 9},
         {"priority": 3},
+        {"on_excluded": "move"},
+        {"jitter_seconds": 30},
     ],
     ids=lambda changes: next(iter(changes)),
 )
@@ -124,6 +126,7 @@ def test_a_change_that_is_not_of_the_trigger_leaves_the_plan(changes: dict[str, 
 def test_every_editable_field_is_either_of_the_trigger_or_tested_to_leave_the_plan() -> None:
     left = {"name", "description", "params", "misfire_grace_seconds", "overlap", "stat_date_offset"}
     left |= {"on_interrupt", "retry_delays", "timeout_seconds", "priority", "job"}
+    left |= {"calendar", "on_excluded", "jitter_seconds", "quiet_from", "quiet_until"}
     assert left | set(TRIGGER_FIELDS) == set(EDITABLE_FIELDS)
 
 
