@@ -18,7 +18,16 @@ from project.kit.outages import outlast, went_away
 from scheduler import rescuing, running
 from scheduler.identity import ThisWorker
 from scheduler.jobs.context import RunContext
-from scheduler.jobs.interrupts import Cancelled, Deferred, JobFailed, LeaseLost, RunInterrupted, Stopping, TimedOut
+from scheduler.jobs.interrupts import (
+    AwaitingApproval,
+    Cancelled,
+    Deferred,
+    JobFailed,
+    LeaseLost,
+    RunInterrupted,
+    Stopping,
+    TimedOut,
+)
 from scheduler.jobs.registry import BadParams, Job, UnknownJob, get_job
 from scheduler.jobs.results import as_result
 from scheduler.models import TaskRun
@@ -132,6 +141,11 @@ def _interrupted(interruption: RunInterrupted, now: datetime) -> Outcome:
     match interruption:
         case Deferred():
             return _deferred(interruption, now)
+        case AwaitingApproval():
+            question = interruption.question
+            return Outcome(
+                RunState.AWAITING_APPROVAL, AttemptOutcome.AWAITING_APPROVAL, reason=question, question=question
+            )
         case Stopping():
             reason = "The worker was stopping; the run goes on elsewhere."
             return Outcome(RunState.PENDING, AttemptOutcome.HANDED_BACK, EventTrigger.STOP, reason=reason, due_at=now)

@@ -7,10 +7,10 @@ from datetime import date, datetime
 
 from django.db import transaction
 
-from scheduler import cron, transitions
+from scheduler import cron, transitions, wording
 from scheduler.fires import insert_fires
 from scheduler.jobs.registry import JOBS
-from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.models import Approval, Fire, Schedule, TaskRun
 from scheduler.opening import Opening, for_schedule, open_runs
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
 from scheduler.transitions import Claim
@@ -133,6 +133,51 @@ def let_go_on(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> N
     _make_due_by_hand(run, suspended, now=now, actor=actor, reason=reason)
 
 
+def give_up(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> None:
+    """End a suspended run as failed, for good.
+
+    Raises:
+        NotPossible: it is not suspended any more.
+    """
+    moved = transitions.move(
+        [Claim(run.pk)],
+        RunState.FAILED,
+        now=now,
+        trigger=EventTrigger.MANUAL,
+        actor=actor,
+        reason=reason or f"Given up by {actor}.",
+        sources=[RunState.SUSPENDED],
+        columns={"finished_at": now},
+    )
+    if not moved:
+        raise _not_possible(run, [RunState.SUSPENDED])
+
+
+def answer(run: TaskRun, *, approve: bool, now: datetime, actor: str, why: str = "") -> None:
+    """Answer the question that a run asks. Approved: it is due now. Rejected: it is cancelled.
+
+    Raises:
+        NotPossible: it asks nothing any more, or somebody else has answered.
+    """
+    verdict = Approval.Answer.APPROVED if approve else Approval.Answer.REJECTED
+    with transaction.atomic():
+        answered = Approval.objects.filter(run=run, answer="").update(
+            answer=verdict, answered_at=now, answered_by=actor, why=why
+        )
+        moved = transitions.move(
+            [Claim(run.pk)],
+            RunState.PENDING if approve else RunState.CANCELLED,
+            now=now,
+            trigger=EventTrigger.APPROVAL,
+            actor=actor,
+            reason=wording.answered(actor, approve=approve, why=why),
+            sources=[RunState.AWAITING_APPROVAL],
+            columns={"due_at": now} if approve else None,
+        )
+        if not (answered and moved):
+            raise _not_possible(run, [RunState.AWAITING_APPROVAL])
+
+
 def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool:
     """Cancel a run that has not ended. True: it is cancelled. False: it is running and will see it.
 
@@ -209,9 +254,13 @@ def _make_due_by_hand(
         columns={"due_at": now},
     )
     if not moved:
-        current = TaskRun.objects.get(pk=run.pk)
-        state = current.get_state_display()
-        if current.finished_at is not None:
-            raise NotPossible(f"Run #{run.pk} has ended ({state}); run it again instead.")
-        wanted = " or ".join(str(source.label) for source in sources)
-        raise NotPossible(f"Run #{run.pk} is {state} now, not {wanted}.")
+        raise _not_possible(run, sources)
+
+
+def _not_possible(run: TaskRun, wanted: list[RunState]) -> NotPossible:
+    current = TaskRun.objects.get(pk=run.pk)
+    state = current.get_state_display()
+    if current.finished_at is not None:
+        return NotPossible(f"Run #{run.pk} has ended ({state}); run it again instead.")
+    states = " or ".join(str(state.label) for state in wanted)
+    return NotPossible(f"Run #{run.pk} is {state} now, not {states}.")

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
 from scheduler import transitions
-from scheduler.models import TaskRun
+from scheduler.models import Approval, TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim, Worker
 
@@ -25,7 +25,8 @@ class Outcome:
 
     Attributes:
         state: where the run goes.
-        due_at: when it is due again, for the states that wait.
+        due_at: when it is due again, for the states that wait for a time.
+        question: what a person is asked, for AWAITING_APPROVAL.
     """
 
     state: RunState
@@ -37,6 +38,7 @@ class Outcome:
     output: str | None = ""  # None keeps what was written while it ran
     result: Any = None
     due_at: datetime | None = None
+    question: str = ""
 
 
 def lease_seconds() -> timedelta:
@@ -90,6 +92,8 @@ def settle(run: TaskRun, outcome: Outcome, *, now: datetime) -> bool:
         outcome = replace(outcome, state=RunState.FAILED, attempt=AttemptOutcome.FAILED, reason=UNASKED, error=UNASKED)
     if outcome.state == RunState.FAILED:
         return _settle_failure(run, claim, outcome, now)
+    if outcome.state == RunState.AWAITING_APPROVAL:
+        return _settle_question(claim, outcome, now)
     columns = {"result": outcome.result} if outcome.state == RunState.DONE else {"due_at": outcome.due_at}
     return _settle(claim, outcome, now, columns)
 
@@ -105,6 +109,18 @@ def _storable(outcome: Outcome) -> Outcome:
             if text is not None
         },
     )
+
+
+def _settle_question(claim: Claim, outcome: Outcome, now: datetime) -> bool:
+    """Settle the attempt and store what it asks, as the run's next segment, in one transaction."""
+    with transaction.atomic():
+        settled = _settle(claim, outcome, now, {})
+        if TaskRun.objects.filter(pk=claim.run_id, state=RunState.AWAITING_APPROVAL).exists():
+            approvals = Approval.objects.filter(run=claim.run_id)
+            approvals.create(
+                run_id=claim.run_id, segment=approvals.count() + 1, question=outcome.question, asked_at=now
+            )
+    return settled
 
 
 def _settle_failure(run: TaskRun, claim: Claim, outcome: Outcome, now: datetime) -> bool:

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from project.kit.clock import database_now
-from scheduler import executing, firing, keeping, launching, rescuing
+from scheduler import executing, firing, keeping, launching, rescuing, sealing
 from scheduler.identity import this_worker
 from scheduler.transitions import Claim
 
@@ -27,6 +27,12 @@ def rescue_lost() -> None:
     """Free the runs whose worker is gone."""
     keeping.free_of_dead_neighbours(now=database_now())
     rescuing.rescue_lost(now=database_now())
+
+
+@shared_task(name="scheduler.seal_ended")
+def seal_ended() -> None:
+    """Seal the runs that have ended."""
+    sealing.seal_ended()
 
 
 @shared_task(name=launching.RUN_TASK)

@@ -91,6 +91,11 @@ def moved(until: datetime, zone: str) -> str:
     return f"Moved to {local(until, zone)}."
 
 
+def answered(actor: str, *, approve: bool, why: str) -> str:
+    """What a person answered."""
+    return f"{'Approved' if approve else 'Rejected'} by {actor}{f': {why}' if why else '.'}"
+
+
 def broken(error: str) -> str:
     """Why a schedule is unscheduled."""
     return f"The trigger cannot be read, so the schedule is stopped: {error} Correct it and save."

@@ -15,9 +15,9 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from project.kit.outages import outlast
 from scheduler.identity import SharedSignals
-from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping
+from scheduler.jobs.interrupts import AwaitingApproval, Cancelled, Deferred, LeaseLost, Stopping
 from scheduler.jobs.output import Output
-from scheduler.models import TaskRun
+from scheduler.models import Approval, TaskRun
 from scheduler.states import RunState
 
 logger = logging.getLogger(__name__)
@@ -208,6 +208,20 @@ class RunContext:
     def log(self, text: str) -> None:
         """Add a line to the attempt's output, of which the last 64 KiB are kept."""
         self.output.write(f"{text}\n")
+
+    def request_approval(self, question: str) -> None:
+        """Go on only if a person has approved; otherwise ask, and free the worker until there is an answer.
+
+        The run is executed again after the answer, and comes to this point again with its progress: what was approved
+        passes. So each approval point of a run needs a question of its own, as “Send 214 invoices of 2026-03-01?”. A
+        refusal ends the run.
+
+        Raises:
+            AwaitingApproval: there is no answer yet; let it through.
+        """
+        approved = Approval.objects.filter(run=self.run_id, question=question, answer=Approval.Answer.APPROVED)
+        if not approved.exists():
+            raise AwaitingApproval(question)
 
     def defer(self, *, until: datetime | None = None, seconds: float | None = None, reason: str) -> NoReturn:
         """Put the run off with its progress; the worker is free meanwhile.

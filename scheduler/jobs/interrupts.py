@@ -34,6 +34,14 @@ class Deferred(RunInterrupted):
         self.reason, self.until, self.seconds = reason, until, seconds
 
 
+class AwaitingApproval(RunInterrupted):
+    """The job asks a person a question."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__(question)
+        self.question = question
+
+
 class JobFailed(Exception):
     """The job did not do its work. The text is a sentence for people and stands for itself, without a traceback.
 

@@ -1,0 +1,129 @@
+"""A range of data days, run again or for the first time: one run a day, at most so many at once, cancelled as one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from scheduler import cron, operations, transitions
+from scheduler.fires import insert_fires
+from scheduler.models import Backfill, Fire, Schedule, TaskRun
+from scheduler.opening import Opening, for_schedule, open_runs
+from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
+from scheduler.transitions import Claim
+
+LONGEST_DAYS = 3660
+
+
+def open_backfill(
+    schedule: Schedule,
+    first_day: date,
+    last_day: date,
+    *,
+    now: datetime,
+    actor: str,
+    parallel: int = 1,
+    again: bool = False,
+    reason: str = "",
+) -> Backfill:
+    """Open a run for each data day of the range, oldest first, due at once.
+
+    The runs are beside the plan: they exclude each other `parallel` at a time, and the schedule's own runs go on.
+
+    Args:
+        again: also for days that have a run that is done; else they are left out.
+
+    Raises:
+        ValidationError: the range is empty, too long, or all of it is done; the trigger cannot be read.
+    """
+    _check(first_day, last_day, parallel)
+    with transaction.atomic():
+        done = set() if again else _done(schedule, first_day, last_day)
+        days = [day for day in _days(first_day, last_day) if day not in done]
+        if not days:
+            raise ValidationError({"first_day": "Every day of the range is done. To do them again, say so."})
+        backfill = Backfill.objects.create(
+            schedule=schedule,
+            first_day=first_day,
+            last_day=last_day,
+            parallel=parallel,
+            reason=reason,
+            created_at=now,
+            created_by=actor,
+        )
+        fires = insert_fires([_fire(backfill, position, now) for position, _ in enumerate(days)])
+        openings = [
+            _opening(backfill, position, day, fire, now)
+            for position, (day, fire) in enumerate(zip(days, fires, strict=True))
+        ]
+        open_runs(openings, now=now, trigger=EventTrigger.BACKFILL, actor=actor)
+    return backfill
+
+
+def cancel_backfill(backfill: Backfill, *, now: datetime, actor: str, reason: str = "") -> int:
+    """Cancel what is left of a backfill, as one; return how many runs that were. Running ones see it themselves."""
+    why = reason or f"The backfill was cancelled by {actor}."
+    with transaction.atomic():
+        Backfill.objects.filter(pk=backfill.pk, cancelled_at__isnull=True).update(cancelled_at=now, cancelled_by=actor)
+        left = TaskRun.objects.filter(backfill=backfill, finished_at__isnull=True).order_by("pk")
+        runs = list(left.select_for_update())
+        unbegun = [Claim(run.pk) for run in runs if run.attempt_count == 0]
+        transitions.move(unbegun, RunState.CANCELLED, now=now, trigger=EventTrigger.MANUAL, actor=actor, reason=why)
+        for run in runs:
+            if run.attempt_count > 0:  # at most `parallel` of them
+                operations.cancel(run, now=now, actor=actor, reason=why)
+    return len(runs)
+
+
+def planned_instant(schedule: Schedule, day: date) -> datetime:
+    """Return the instant for which the schedule's run of a data day is planned: its first due time that belongs to
+    the day, or where there is none the start of the day.
+    """
+    zone = cron.zone(schedule.timezone)
+    local_day = day - timedelta(days=schedule.stat_date_offset)
+    start = cron.first_instant(datetime.combine(local_day, time()), zone)
+    end = cron.first_instant(datetime.combine(local_day + timedelta(days=1), time()), zone)
+    # Also before the schedule's start and after its end: a backfill is asked for by a person.
+    due = cron.unbounded(schedule.as_trigger()).instants(start, end)
+    return next(iter(islice(due, 1)), start)
+
+
+def _check(first_day: date, last_day: date, parallel: int) -> None:
+    if last_day < first_day:
+        raise ValidationError({"last_day": f"The range ends ({last_day}) before it begins ({first_day})."})
+    if (last_day - first_day).days >= LONGEST_DAYS:
+        raise ValidationError({"last_day": f"The range is longer than {LONGEST_DAYS} days. Ask for it in parts."})
+    if parallel < 1:
+        raise ValidationError({"parallel": "At least one run at once is needed."})
+
+
+def _days(first_day: date, last_day: date) -> Iterator[date]:
+    return (first_day + timedelta(days=number) for number in range((last_day - first_day).days + 1))
+
+
+def _done(schedule: Schedule, first_day: date, last_day: date) -> set[date]:
+    done = TaskRun.objects.filter(schedule=schedule, stat_date__range=(first_day, last_day), state=RunState.DONE)
+    return set(done.values_list("stat_date", flat=True))
+
+
+def _fire(backfill: Backfill, position: int, now: datetime) -> Fire:
+    # The fire is due when it was asked for, each by a microsecond later, so that a range can be asked for again.
+    return Fire(
+        schedule=backfill.schedule,
+        fire_at=now + position * timedelta.resolution,
+        kind=FireKind.BACKFILL,
+        outcome=FireOutcome.STARTED,
+        reason=backfill.reason,
+        actor=backfill.created_by,
+        recorded_at=now,
+    )
+
+
+def _opening(backfill: Backfill, position: int, day: date, fire: Fire, now: datetime) -> Opening:
+    schedule = backfill.schedule
+    opening = for_schedule(schedule, planned_instant(schedule, day), now=now, fire=fire, reason=backfill.reason)
+    slot = position % backfill.parallel
+    return replace(opening, stat_date=day, backfill=backfill, exclusive_key=f"backfill:{backfill.pk}:{slot}")
