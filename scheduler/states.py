@@ -52,7 +52,7 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
     RunState.RESUMING: frozenset({RunState.RUNNING, RunState.PAUSED, RunState.CANCELLED}),
     RunState.DEFERRED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.CANCELLED}),
     RunState.FAILED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.DEFERRED, RunState.CANCELLED}),
-    RunState.AWAITING_APPROVAL: frozenset({RunState.PENDING, RunState.FAILED, RunState.CANCELLED}),
+    RunState.AWAITING_APPROVAL: frozenset({RunState.PENDING, RunState.CANCELLED}),
     RunState.SUSPENDED: frozenset({RunState.PENDING, RunState.FAILED, RunState.CANCELLED}),
     RunState.DONE: frozenset(),
     RunState.CANCELLED: frozenset(),
