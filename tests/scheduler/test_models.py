@@ -131,7 +131,7 @@ def test_a_run_shows_its_number_name_and_data_day() -> None:
     [
         "state = 'pending', finished_at = NULL, due_at = now()",
         "result = '1'",
-        "progress = '{}'",
+        """progress = '{"page": 9}'""",
         "reason = 'other'",
         "finished_at = now()",
         "lease_token = 7",
@@ -143,6 +143,16 @@ def test_an_ended_run_changes_by_no_statement(state: RunState, ended: bool, assi
     with pytest.raises(IntegrityError, match="a run that has ended never changes"):
         _update(f"scheduler_taskrun SET {assignment}", run)
     assert row(run) == before
+
+
+def test_an_ended_run_takes_its_seal_once_and_nothing_with_it() -> None:
+    run = make_run(RunState.DONE)
+    with pytest.raises(IntegrityError, match="a run that has ended never changes"):
+        _update("scheduler_taskrun SET seal = 'abc', reason = 'other'", run)
+    _update("scheduler_taskrun SET seal = 'abc'", run)
+    for assignment in ("seal = ''", "seal = 'def'", "reason = 'other'", "seal = seal"):
+        with pytest.raises(IntegrityError, match="a run that has ended never changes"):
+            _update(f"scheduler_taskrun SET {assignment}", run)
 
 
 @pytest.mark.parametrize("state", RunState)
