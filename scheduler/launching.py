@@ -58,6 +58,8 @@ def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
     quiet_hours.put_off(now=now)
     try:
         with current_app.producer_pool.acquire(block=True, timeout=5) as producer:
+            # Left to itself kombu tries for six seconds, in which whoever scans here scans nothing else.
+            producer.connection.ensure_connection(max_retries=1, interval_start=0)
             room = min(_room(producer), limit if limit is not None else settings.TIDELINE_QUEUE_LIMIT)
             if room <= 0:
                 return Launched()
