@@ -22,7 +22,7 @@ from tests.processes import Processes
 def own_postgresql(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[PostgreSQL]:
     """A PostgreSQL for the module alone, on which Django works too: it may be restarted, and its sessions cut."""
     with TemporaryDirectory(prefix="tideline-test-") as folder, django_db_blocker.unblock():
-        server = PostgreSQL(Path(folder), durable=False)
+        server = PostgreSQL(Path(folder), durable=True)  # a crash must forget nothing that was committed
         server.start()
         shared_url, shared_settings = os.environ["DATABASE_URL"], dict(connection.settings_dict)
         use_database(server.url, dj_database_url.parse(server.url))

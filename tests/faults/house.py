@@ -23,7 +23,7 @@ class House:
         self.processes = processes
         self.broker = broker
         self.marks_file = folder / "marks"
-        self.supervised: dict[str, Started] = {}
+        self.supervised: list[Started] = []
         self.environ = {
             "REDIS_URL": broker.url,
             "TIDELINE_JOBS": "tests.demo_jobs",
@@ -46,14 +46,13 @@ class House:
 
     def supervise(self, *names: str, **environ: str) -> None:
         """Start processes, and start them again when they end, whenever the house is looked after."""
-        for name in names:
-            (self.supervised[name],) = self.start(name, **environ)
+        self.supervised += self.start(*names, **environ)
 
     def look_after(self) -> None:
         """Start again what has ended, as the supervisor of an installation does."""
-        for name, process in self.supervised.items():
+        for place, process in enumerate(self.supervised):
             if not process.runs():
-                (self.supervised[name],) = self.start(name)
+                (self.supervised[place],) = self.start(process.name)
 
     def wait_until(self, condition: Callable[[], object], seconds: float = 30, what: str = "") -> None:
         """Wait until the condition holds, and look after the house meanwhile."""
@@ -77,7 +76,7 @@ class House:
         (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor="the test")
         return run
 
-    def every(self, seconds: int, job: str = "test.one", **how: Any) -> Schedule:
+    def every(self, seconds: int, /, job: str = "test.one", **how: Any) -> Schedule:
         """Make a schedule of the job that is due every so many seconds.
 
         Args:
