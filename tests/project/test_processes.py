@@ -61,12 +61,14 @@ class Supervised:
 @pytest.fixture
 def supervised(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
     started = []
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup themselves
 
     def start(*before: str, **processes: str) -> Supervised:
         started.append(Supervised(tmp_path, *before, **processes))
         return started[-1]
 
     yield start
+    signal.signal(signal.SIGHUP, before)
     for supervisor in started:
         supervisor.process.kill()
         supervisor.process.wait()
