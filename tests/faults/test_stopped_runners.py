@@ -4,6 +4,7 @@ import os
 import signal
 import time
 
+import psutil
 import pytest
 
 from scheduler.models import TaskRun
@@ -125,6 +126,23 @@ def test_sigterm_to_one_child_interrupts_its_job_and_leaves_the_runner_at_work(h
     house.wait_for(RunState.DONE, run)
     assert house.items(run) == ALL_TEN
     assert runner.runs()
+
+
+def test_the_processes_of_a_command_end_with_their_killed_runner_and_the_command_runs_again(house: House) -> None:
+    house.scanners()
+    runner = house.runner(**LONG_LEASE)
+    pids = house.marks_file.with_name("pids")
+    run = house.open("command", command=f"echo $$ >> {pids}; sleep 300 & wait")
+    house.wait_until(pids.exists, what="the command to begin")
+    shell = psutil.Process(int(pids.read_text()))
+    family = [shell.pid, *(child.pid for child in shell.children())]
+
+    runner.kill_main()
+    house.wait_until(lambda: not any(map(lives, family)), what="the command's processes to end")
+    house.runner(**LONG_LEASE)
+
+    house.wait_until(lambda: len(pids.read_text().split()) == 2, what="the command to begin again")
+    assert house.outcomes(run) == ["lost", ""]
 
 
 def test_a_runner_whose_children_begin_slowly_comes_up(house: House) -> None:
