@@ -170,7 +170,6 @@ def test_nohup_keeps_it_running_when_the_terminal_is_closed(supervised):
     supervisor = supervised("nohup", one="echo $$ > one; exec sleep 1000")
     one = supervisor.pid("one")
     supervisor.process.send_signal(signal.SIGHUP)
-    supervisor.process.send_signal(signal.SIGCONT)  # delivered after it
     os.kill(one, signal.SIGKILL)
     supervisor.pid("one", but=one)  # it still supervises
 
