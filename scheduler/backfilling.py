@@ -7,6 +7,7 @@ from itertools import islice
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Max, Q
 
 from scheduler import cron, operations, transitions
 from scheduler.fires import insert_fires
@@ -16,6 +17,7 @@ from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
 from scheduler.transitions import Claim
 
 LONGEST_DAYS = 3660
+EARLIEST_DAY = date(1970, 1, 1)
 
 
 def open_backfill(
@@ -34,17 +36,15 @@ def open_backfill(
     The runs are beside the plan: they exclude each other `parallel` at a time, and the schedule's own runs go on.
 
     Args:
-        again: also for days that have a run that is done; else they are left out.
+        again: also for days that are done, or that another backfill is to do; else they are left out.
 
     Raises:
-        ValidationError: the range is empty, too long, or all of it is done; the trigger cannot be read.
+        ValidationError: the range is empty, too long, not past, or nothing of it is left; the trigger cannot be read.
     """
-    _check(first_day, last_day, parallel)
     with transaction.atomic():
-        done = set() if again else _done(schedule, first_day, last_day)
-        days = [day for day in _days(first_day, last_day) if day not in done]
-        if not days:
-            raise ValidationError({"first_day": "Every day of the range is done. To do them again, say so."})
+        # Of two who ask at once the second one sees what the first one has asked for.
+        schedule = Schedule.objects.select_for_update().get(pk=schedule.pk)
+        days = days_to_do(schedule, first_day, last_day, now=now, parallel=parallel, again=again)
         backfill = Backfill.objects.create(
             schedule=schedule,
             first_day=first_day,
@@ -54,13 +54,30 @@ def open_backfill(
             created_at=now,
             created_by=actor,
         )
-        fires = insert_fires([_fire(backfill, position, now) for position, _ in enumerate(days)])
+        fires = insert_fires(_fires(backfill, len(days), now))
         openings = [
             _opening(backfill, position, day, fire, now)
             for position, (day, fire) in enumerate(zip(days, fires, strict=True))
         ]
         open_runs(openings, now=now, trigger=EventTrigger.BACKFILL, actor=actor)
     return backfill
+
+
+def days_to_do(
+    schedule: Schedule, first_day: date, last_day: date, *, now: datetime, parallel: int = 1, again: bool = False
+) -> list[date]:
+    """Return the data days for which a backfill would open a run, oldest first.
+
+    Raises:
+        ValidationError: as `open_backfill`.
+    """
+    _check(schedule, first_day, last_day, parallel, now)
+    settled = set() if again else _settled(schedule, first_day, last_day)
+    days = [day for day in _days(first_day, last_day) if day not in settled]
+    if not days:
+        sentence = "Every day of the range is done, or another backfill is to do it. To do them again, say so."
+        raise ValidationError({"first_day": sentence})
+    return days
 
 
 def cancel_backfill(backfill: Backfill, *, now: datetime, actor: str, reason: str = "") -> int:
@@ -91,9 +108,19 @@ def planned_instant(schedule: Schedule, day: date) -> datetime:
     return next(iter(islice(due, 1)), start)
 
 
-def _check(first_day: date, last_day: date, parallel: int) -> None:
+def _check(schedule: Schedule, first_day: date, last_day: date, parallel: int, now: datetime) -> None:
+    try:
+        schedule.as_trigger()
+        today = cron.stat_date(now, schedule.timezone, schedule.stat_date_offset)
+    except cron.TriggerError as error:
+        raise ValidationError(str(error)) from error
+    if first_day < EARLIEST_DAY:
+        raise ValidationError({"first_day": f"The range begins before {EARLIEST_DAY}. Choose a later first day."})
     if last_day < first_day:
         raise ValidationError({"last_day": f"The range ends ({last_day}) before it begins ({first_day})."})
+    if last_day > today:
+        sentence = f"The range ends after {today}, the data day of this moment. What comes is made by the schedule."
+        raise ValidationError({"last_day": sentence})
     if (last_day - first_day).days >= LONGEST_DAYS:
         raise ValidationError({"last_day": f"The range is longer than {LONGEST_DAYS} days. Ask for it in parts."})
     if parallel < 1:
@@ -104,22 +131,32 @@ def _days(first_day: date, last_day: date) -> Iterator[date]:
     return (first_day + timedelta(days=number) for number in range((last_day - first_day).days + 1))
 
 
-def _done(schedule: Schedule, first_day: date, last_day: date) -> set[date]:
-    done = TaskRun.objects.filter(schedule=schedule, stat_date__range=(first_day, last_day), state=RunState.DONE)
-    return set(done.values_list("stat_date", flat=True))
+def _settled(schedule: Schedule, first_day: date, last_day: date) -> set[date]:
+    """Return the days that have a run that is done, or one of a backfill that is still to come to its end."""
+    runs = TaskRun.objects.filter(schedule=schedule, stat_date__range=(first_day, last_day))
+    wanted = Q(state=RunState.DONE) | Q(backfill__isnull=False, finished_at__isnull=True)
+    return set(runs.filter(wanted).values_list("stat_date", flat=True))
 
 
-def _fire(backfill: Backfill, position: int, now: datetime) -> Fire:
-    # The fire is due when it was asked for, each by a microsecond later, so that a range can be asked for again.
-    return Fire(
-        schedule=backfill.schedule,
-        fire_at=now + position * timedelta.resolution,
-        kind=FireKind.BACKFILL,
-        outcome=FireOutcome.STARTED,
-        reason=backfill.reason,
-        actor=backfill.created_by,
-        recorded_at=now,
-    )
+def _fires(backfill: Backfill, count: int, now: datetime) -> list[Fire]:
+    """Return the fires: due when they were asked for, each by a microsecond later, and behind those of the backfill
+    before, so that a range can be asked for again.
+    """
+    asked = Fire.objects.filter(schedule=backfill.schedule, kind=FireKind.BACKFILL, fire_at__gte=now)
+    latest = asked.aggregate(latest=Max("fire_at"))["latest"]
+    first = now if latest is None else latest + timedelta.resolution
+    return [
+        Fire(
+            schedule=backfill.schedule,
+            fire_at=first + position * timedelta.resolution,
+            kind=FireKind.BACKFILL,
+            outcome=FireOutcome.STARTED,
+            reason=backfill.reason,
+            actor=backfill.created_by,
+            recorded_at=now,
+        )
+        for position in range(count)
+    ]
 
 
 def _opening(backfill: Backfill, position: int, day: date, fire: Fire, now: datetime) -> Opening:

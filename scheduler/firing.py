@@ -145,12 +145,19 @@ def _obstacles(decisions: Iterable[_Decision], excluded: ExcludedDays) -> _Obsta
 
 
 def _exclusions(planned: Sequence[_Decision], excluded: ExcludedDays) -> _Obstacles:
-    skipping = [d for d in planned if d.schedule.on_excluded == Schedule.OnExcluded.SKIP]
-    return {
-        d.schedule.pk: (FireOutcome.SKIPPED_EXCLUDED, reason)
-        for d in skipping
-        if (reason := _exclusion(d.schedule, cast(datetime, d.plan.planned_at), excluded))
-    }
+    skips = {}
+    for schedule, planned_at in ((d.schedule, cast(datetime, d.plan.planned_at)) for d in planned):
+        reason = _exclusion(schedule, planned_at, excluded)
+        if reason and _moved_to(schedule, planned_at, excluded) is None:
+            skips[schedule.pk] = (FireOutcome.SKIPPED_EXCLUDED, reason)
+    return skips
+
+
+def _moved_to(schedule: Schedule, planned_at: datetime, excluded: ExcludedDays) -> datetime | None:
+    """Return when the run of an excluded date is due instead; None where it is skipped."""
+    if schedule.on_excluded == Schedule.OnExcluded.SKIP:
+        return None
+    return excluded.next_allowed(schedule, planned_at)
 
 
 def _exclusion(schedule: Schedule, planned_at: datetime, excluded: ExcludedDays) -> str:
@@ -272,7 +279,7 @@ def _opening(fire: Fire, excluded: ExcludedDays, now: datetime) -> Opening:
     """Return what the fire opens: due at once, after its jitter, or on the next date that is not excluded."""
     schedule, due_at, reason = fire.schedule, fire.fire_at, fire.reason
     if exclusion := _exclusion(schedule, fire.fire_at, excluded):
-        due_at = excluded.next_allowed(schedule, fire.fire_at) or fire.fire_at
+        due_at = _moved_to(schedule, fire.fire_at, excluded) or fire.fire_at
         reason = f"{exclusion} {wording.moved(due_at, schedule.timezone)}"
     due_at += jitter(schedule, fire.fire_at)
     return for_schedule(schedule, fire.fire_at, now=now, due_at=max(now, due_at), fire=fire, reason=reason)

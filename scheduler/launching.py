@@ -55,7 +55,6 @@ def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
     A run waits while an older run of its exclusive key has not ended, and is put off in its schedule's quiet hours.
     If the broker cannot be reached the rows stay due, nothing is lost, and the result says so.
     """
-    quiet_hours.put_off(now=now)
     try:
         with current_app.producer_pool.acquire(block=True, timeout=5) as producer:
             # Left to itself kombu tries for six seconds, in which whoever scans here scans nothing else.
@@ -64,7 +63,7 @@ def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
             if room <= 0:
                 return Launched()
             leased = _lease_due(now, _lost_before(producer, now), room)
-            return _send(producer, leased, now)
+            return _send(producer, _without_quiet(leased, now), now)
     except (KombuError, RedisError, OSError) as error:
         return _unreachable(error)
 
@@ -90,6 +89,11 @@ def _lease_due(now: datetime, lost_before: datetime, limit: int) -> list[_Leased
             [now, lost_before, limit, now + LAUNCH_LEASE],
         )
         return [_Leased(Claim(run_id, token), job) for run_id, token, job in cursor.fetchall()]
+
+
+def _without_quiet(leased: Sequence[_Leased], now: datetime) -> list[_Leased]:
+    quiet = quiet_hours.put_off([item.claim for item in leased], now=now) if leased else set()
+    return [item for item in leased if item.claim.run_id not in quiet]
 
 
 # --- hints -----------------------------------------------------------------------------------------------------

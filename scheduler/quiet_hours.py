@@ -1,6 +1,9 @@
 """Quiet hours: a local window of a schedule in which nothing is launched. What is due in it is put off to its end."""
 
-from datetime import datetime, time, timedelta
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from scheduler import cron, transitions, wording
@@ -8,7 +11,8 @@ from scheduler.models import Schedule, TaskRun
 from scheduler.states import EventTrigger, RunState
 from scheduler.transitions import Claim
 
-BATCH = 1000
+logger = logging.getLogger(__name__)
+
 # What waits for a quota has a deadline of its own, and is launched whatever the hour.
 PUT_OFF = (RunState.PENDING, RunState.FAILED)
 
@@ -16,8 +20,8 @@ PUT_OFF = (RunState.PENDING, RunState.FAILED)
 def quiet_until(quiet_from: time, until: time, zone: ZoneInfo, instant: datetime) -> datetime | None:
     """Return when the window that holds the instant ends; None if it is not quiet.
 
-    A window whose end comes before its start passes midnight. An end that the clocks leave out is the first instant
-    after the gap.
+    A window whose end comes before its start passes midnight. It is quiet whenever the clocks show a time of the
+    window: an end that they leave out is the first instant after the gap, one that they show twice may come twice.
     """
     local = instant.astimezone(zone)
     shown = local.time()
@@ -27,31 +31,48 @@ def quiet_until(quiet_from: time, until: time, zone: ZoneInfo, instant: datetime
         inside, days = shown >= quiet_from or shown < until, int(shown >= quiet_from)
     if not inside:
         return None
-    return cron.first_instant(datetime.combine(local.date() + timedelta(days=days), until), zone)
+    end = datetime.combine(local.date() + timedelta(days=days), until)
+    first = cron.first_instant(end, zone)
+    return first if first > instant else end.replace(tzinfo=zone, fold=1).astimezone(UTC)
 
 
-def put_off(*, now: datetime) -> int:
-    """Put off what is due in its schedule's quiet hours to their end; return how many runs that were."""
-    total = 0
-    for schedule in Schedule.objects.filter(quiet_from__isnull=False).order_by("pk"):
+def put_off(claims: Iterable[Claim], *, now: datetime) -> set[int]:
+    """Put off the claimed runs whose schedule is quiet now to the end of its quiet hours; return their ids.
+
+    It is asked for runs that were just leased, before any hint goes out: none slips by between this look and its
+    launch.
+    """
+    groups: dict[tuple[datetime, str], list[Claim]] = defaultdict(list)
+    for claim, schedule in _with_quiet_hours(claims):
         end = _end_of_quiet(schedule, now)
         if end is not None:
-            total += _put_off(schedule, end, now)
-    return total
+            groups[end, schedule.timezone].append(claim)
+    for (end, zone), quiet in groups.items():
+        _put_off(quiet, end, wording.quiet(end, zone), now)
+    return {claim.run_id for quiet in groups.values() for claim in quiet}
+
+
+def _with_quiet_hours(claims: Iterable[Claim]) -> list[tuple[Claim, Schedule]]:
+    by_id = {claim.run_id: claim for claim in claims}
+    runs = TaskRun.objects.filter(pk__in=by_id, schedule__quiet_from__isnull=False)
+    runs = runs.filter(state__in=[*PUT_OFF, RunState.DEFERRED]).select_related("schedule").order_by("pk")
+    return [(by_id[run.pk], run.schedule) for run in runs.defer("params", "progress", "result") if run.schedule]
 
 
 def _end_of_quiet(schedule: Schedule, now: datetime) -> datetime | None:
     if schedule.quiet_from is None or schedule.quiet_until is None:
         return None
-    return quiet_until(schedule.quiet_from, schedule.quiet_until, cron.zone(schedule.timezone), now)
+    try:
+        zone = cron.zone(schedule.timezone)
+    except cron.TriggerError:  # it fires no more, and says so; what it has opened goes on
+        logger.warning("schedule %r has no quiet hours: its zone %r is not known", schedule.name, schedule.timezone)
+        return None
+    return quiet_until(schedule.quiet_from, schedule.quiet_until, zone, now)
 
 
-def _put_off(schedule: Schedule, end: datetime, now: datetime) -> int:
-    due = TaskRun.objects.filter(schedule=schedule, due_at__lte=now)
-    reason = wording.quiet(end, schedule.timezone)
-    waiting = due.filter(state__in=PUT_OFF).order_by("pk").values_list("pk", flat=True)
-    moved = transitions.move(
-        [Claim(pk) for pk in waiting[:BATCH]],
+def _put_off(claims: list[Claim], end: datetime, reason: str, now: datetime) -> None:
+    transitions.move(
+        claims,
         RunState.DEFERRED,
         now=now,
         trigger=EventTrigger.SCHEDULE,
@@ -60,5 +81,5 @@ def _put_off(schedule: Schedule, end: datetime, now: datetime) -> int:
         columns={"due_at": end},
     )
     # A run that had put itself off until now is DEFERRED already: only its time changes.
-    later = due.filter(state=RunState.DEFERRED).update(due_at=end, reason=reason, lease_expires_at=None)
-    return len(moved) + later
+    put_off_already = TaskRun.objects.filter(pk__in=[claim.run_id for claim in claims], state=RunState.DEFERRED)
+    put_off_already.filter(due_at__lte=now).update(due_at=end, reason=reason, lease_expires_at=None)

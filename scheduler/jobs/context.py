@@ -218,7 +218,10 @@ class RunContext:
 
         Raises:
             AwaitingApproval: there is no answer yet; let it through.
+            ValueError: it is no question that can be kept and shown.
         """
+        if not question.strip() or "\x00" in question:
+            raise ValueError("request_approval(question) takes the question as a text that can be shown.")
         approved = Approval.objects.filter(run=self.run_id, question=question, answer=Approval.Answer.APPROVED)
         if not approved.exists():
             raise AwaitingApproval(question)

@@ -3,14 +3,14 @@
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.db import connection
 
 from scheduler import cron
 from scheduler.jobs.registry import JOBS, job, short_jobs
-from scheduler.models import Attempt, Fire, RunEvent, Schedule, TaskRun
+from scheduler.models import Approval, Attempt, Calendar, CalendarDay, Fire, RunEvent, Schedule, TaskRun
 from scheduler.opening import exclusive_key
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import Claim, Worker
@@ -187,3 +187,19 @@ def row(run: TaskRun) -> dict[str, Any]:
         cursor.execute("SELECT * FROM scheduler_taskrun WHERE id = %s", [run.pk])
         (values,) = cursor.fetchall()
         return dict(zip((column.name for column in cursor.description), values, strict=True))
+
+
+def make_calendar(*days: str, titles: str = "", **fields: Any) -> Calendar:
+    """Insert a calendar that excludes the dates (ISO), each under the same title."""
+    calendar = Calendar.objects.create(name=f"calendar {next(_numbers)}", **fields)
+    CalendarDay.objects.bulk_create(
+        CalendarDay(calendar=calendar, date=date.fromisoformat(day), title=titles) for day in days
+    )
+    return calendar
+
+
+def make_question(*, now: datetime = NOW, question: str = "Send 214 invoices?", **fields: Any) -> TaskRun:
+    """Insert a run that has asked a question at `now`."""
+    run = make_run(RunState.AWAITING_APPROVAL, now=now, reason=question, **fields)
+    Approval.objects.create(run=run, segment=1, question=question, asked_at=now)
+    return run
