@@ -9,6 +9,8 @@ from django.db import DatabaseError, connection
 
 from project.beat import Scan
 from project.models import ScanMark
+from scheduler.explaining import Scan as LastScan
+from scheduler.explaining import Scans
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +30,16 @@ def mark(name: str, *, by: str, note: str = "", from_beat: bool = True) -> None:
             " note = %(note)s",
             {"name": name, "beat": int(from_beat), "watch": int(not from_beat), "by": by[:200], "note": note},
         )
+
+
+def last_scans() -> Scans:
+    """Return when the scans that explanations speak of last ran."""
+    marks = ScanMark.objects.in_bulk()
+    fire, launch, rescue = (
+        LastScan(mark.last_at, mark.note) if (mark := marks.get(name)) else LastScan(None)
+        for name in ("fire due schedules", "launch due runs", "rescue lost runs")
+    )
+    return Scans(fire, launch, rescue)
 
 
 @dataclass(slots=True)

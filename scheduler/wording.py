@@ -1,5 +1,6 @@
 """The sentences in which rows say why. One place, so that the same thing is always said in the same words."""
 
+import re
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from scheduler.states import FireKind, RunState
 if TYPE_CHECKING:
     from scheduler.firing import Plan
     from scheduler.models import Schedule
+
+CHANGED = "The schedule was changed before it fired"
 
 
 def local(instant: datetime, zone: str) -> str:
@@ -59,7 +62,7 @@ def paused(span: cron.Missed, schedule: "Schedule") -> str:
 
 def changed(span: cron.Missed, schedule: "Schedule") -> str:
     """Why due instants were left out when a schedule was changed."""
-    return f"The schedule was changed before it fired: {_due_times(span, schedule.timezone)} left out."
+    return f"{CHANGED}: {_due_times(span, schedule.timezone)} left out."
 
 
 def overlap(run_id: int, state: RunState) -> str:
@@ -69,6 +72,12 @@ def overlap(run_id: int, state: RunState) -> str:
     if state == RunState.SUSPENDED:
         return f"Run #{run_id} is suspended. Let it go on or give it up, then the schedule goes on."
     return f"Run #{run_id} is still in progress ({state.label})."
+
+
+def named_run(reason: str) -> int | None:
+    """Return the number of the run that a reason names first; None where it names none."""
+    named = re.search(r"#(\d+)", reason)
+    return int(named[1]) if named else None
 
 
 def already_done(run_id: int, started_at: datetime) -> str:

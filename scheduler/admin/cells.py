@@ -21,6 +21,7 @@ FIRE_COLOURS = {
     FireOutcome.SKIPPED_OVERLAP: "amber",
     FireOutcome.SKIPPED_MISFIRE: "amber",
     FireOutcome.SKIPPED_PAUSED: "grey",
+    FireOutcome.SKIPPED_EXCLUDED: "grey",
     FireOutcome.ALREADY_DONE: "grey",
     FireOutcome.FAILED_TO_START: "red",
 }
