@@ -10,15 +10,14 @@ from enum import StrEnum
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import DataError, transaction
+from django.db import DataError, IntegrityError, transaction
 
 from scheduler import schedules
 from scheduler.cron import Trigger
-from scheduler.jobs.registry import BadParams, UnknownJob, get_job
 from scheduler.models import Schedule
 
 LONGEST_NAME = 200
-_NEEDED = ("name", "origin", "next_run_at", "enabled")
+_NEEDED = ("name", "origin", "next_run_at", "enabled", "timezone")
 
 
 class Outcome(StrEnum):
@@ -45,6 +44,7 @@ class Item:
         notes: what it says there and does not do here.
         name: of the schedule.
         options: further fields of the schedule.
+        runs_there: whether what it comes from is known to run it still.
     """
 
     number: int | None
@@ -59,10 +59,11 @@ class Item:
     params: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     next_run_at: datetime | None = None
+    runs_there: bool = False
 
     @property
     def enabled(self) -> bool:
-        """Whether the schedule to be is to fire."""
+        """Whether the schedule fires."""
         return bool(self.options.get("enabled", True))
 
 
@@ -74,34 +75,43 @@ def imported_before(prefix: str) -> dict[str, Schedule]:
 
 def as_present(item: Item, schedule: Schedule) -> Item:
     """Return the item as the schedule that it became before."""
-    reason = "" if schedule.enabled else "It is paused here."
-    next_run_at = schedule.next_run_at if schedule.enabled else None
-    return replace(item, outcome=Outcome.PRESENT, name=schedule.name, reason=reason, next_run_at=next_run_at)
+    return replace(
+        item,
+        outcome=Outcome.PRESENT,
+        name=schedule.name,
+        reason="" if schedule.enabled else "It is paused here.",
+        options={"enabled": schedule.enabled, "timezone": schedule.timezone},
+        next_run_at=schedule.next_run_at if schedule.enabled else None,
+    )
 
 
 def as_new(item: Item, taken: set[str], *, now: datetime) -> Item:
-    """Return the item with a free name and its first fire, or refused with what its job says of the parameters.
+    """Return the item with a free name and its first fire, or refused; its schedule is made and taken back.
 
     Args:
         taken: names that this import has given; this one's is added.
     """
-    try:
-        get_job(item.job).read_params(item.params)
-    except (BadParams, UnknownJob) as error:
-        return replace(item, outcome=Outcome.REFUSED, reason=str(error))
-    name = _free(item.name, taken)
-    taken.add(name)
-    next_run_at = item.trigger.next_after(now) if item.trigger and item.enabled else None
-    return replace(item, name=name, next_run_at=next_run_at)
+    item = replace(item, name=_free(item.name, taken))
+    taken.add(item.name)
+    with transaction.atomic():
+        rehearsed = _created(item, now)
+        transaction.set_rollback(True)
+    return replace(rehearsed, outcome=Outcome.NEW) if rehearsed.outcome is Outcome.IMPORTED else rehearsed
 
 
 def gone(schedules: Iterable[Schedule]) -> Iterator[Item]:
     """Yield those that are enabled, of schedules whose entries are not there any more."""
-    reason = "It runs on here: right if you moved it, else pause it in the admin."
     for row in schedules:
         if row.enabled:
             yield Item(
-                None, "", Outcome.GONE, reason, name=row.name, origin=row.origin or "", next_run_at=row.next_run_at
+                number=None,
+                text="",
+                outcome=Outcome.GONE,
+                reason="It runs on here: right if you moved it, else pause it in the admin.",
+                name=row.name,
+                origin=row.origin or "",
+                options={"timezone": row.timezone},
+                next_run_at=row.next_run_at,
             )
 
 
@@ -126,7 +136,7 @@ def _created(item: Item, now: datetime) -> Item:
             )
     except ValidationError as error:
         return replace(item, outcome=Outcome.REFUSED, reason=" ".join(error.messages))
-    except DataError as error:  # a NUL character somewhere in the parameters
+    except (DataError, IntegrityError) as error:  # a NUL character in the parameters; another import that was first
         reason = f"The database cannot keep it: {str(error).splitlines()[0]}."
         return replace(item, outcome=Outcome.REFUSED, reason=reason)
     return replace(item, outcome=Outcome.IMPORTED, next_run_at=schedule.next_run_at if schedule.enabled else None)

@@ -29,7 +29,7 @@ def _when(item: Item) -> Iterator[str]:
     if item.next_run_at is not None:
         place = ZoneInfo(zone_of(item))
         yield f"next {item.next_run_at.astimezone(place):%a %Y-%m-%d %H:%M} {place.key}"
-    elif not item.enabled:
+    elif not item.enabled and item.outcome is not Outcome.PRESENT:
         yield "paused"
 
 
