@@ -3,11 +3,10 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Prefetch
 
 from scheduler.models import Attempt, RunEvent, TaskRun
 
@@ -50,15 +49,17 @@ def manifest(run: TaskRun) -> dict[str, Any]:
     """Return what is sealed of a run: what it was to do, what it did, and each step on the way."""
     return {
         **_values(run, RUN_FIELDS + RUN_TIMES),
-        "attempts": [_values(attempt, ATTEMPT_FIELDS) for attempt in run.attempts.all()],
-        "events": [_values(event, EVENT_FIELDS) for event in run.events.all()],
+        "attempts": [_values(attempt, ATTEMPT_FIELDS) for attempt in sorted(run.attempts.all(), key=_by_id)],
+        "events": [_values(event, EVENT_FIELDS) for event in sorted(run.events.all(), key=_by_id)],
     }
 
 
 def _with_history() -> Any:
-    return TaskRun.objects.prefetch_related(
-        Prefetch("attempts", Attempt.objects.order_by("number")), Prefetch("events", RunEvent.objects.order_by("id"))
-    )
+    return TaskRun.objects.prefetch_related("attempts", "events")
+
+
+def _by_id(row: Attempt | RunEvent) -> int:
+    return int(row.pk)
 
 
 def _values(row: Any, fields: Sequence[str]) -> dict[str, Any]:
@@ -66,7 +67,9 @@ def _values(row: Any, fields: Sequence[str]) -> dict[str, Any]:
 
 
 def _canonical(value: Any) -> Any:
-    if isinstance(value, datetime | date):
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()  # whatever the zone of the database session
+    if isinstance(value, date):
         return value.isoformat()
     return value
 
