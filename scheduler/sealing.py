@@ -68,7 +68,7 @@ def _values(row: Any, fields: Sequence[str]) -> dict[str, Any]:
 
 def _canonical(value: Any) -> Any:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat()  # whatever the zone of the database session
+        return value.astimezone(UTC).isoformat()  # whatever zone it was read in
     if isinstance(value, date):
         return value.isoformat()
     return value
