@@ -36,7 +36,7 @@ def last_scans() -> Scans:
     """Return when the scans that explanations speak of last ran."""
     marks = ScanMark.objects.in_bulk()
     fire, launch, rescue = (
-        LastScan(mark.last_at, mark.note) if (mark := marks.get(name)) else LastScan(None)
+        LastScan(last.last_at, last.note) if (last := marks.get(name)) else LastScan(None)
         for name in ("fire due schedules", "launch due runs", "rescue lost runs")
     )
     return Scans(fire, launch, rescue)

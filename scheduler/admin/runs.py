@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import BulkActionsMixin, HistoryAdmin, ObjectPageMixin, seen_at, when
-from scheduler.admin import cells
+from scheduler.admin import cells, why
 from scheduler.admin.filters import DataDayFilter, JobFilter, RunQuestionFilter, ScheduleFilter
-from scheduler.admin.next_steps import blocker_of, next_step
 from scheduler.admin.run_actions import RUN_ACTIONS
 from scheduler.admin.secret_params import masked
+from scheduler.explaining import explain_run
 from scheduler.models import Attempt, Schedule, TaskRun
 from scheduler.operations import NotPossible
 from scheduler.states import RunState
@@ -113,12 +113,12 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
 
     def page_context(self, request: HttpRequest, row: TaskRun) -> dict[str, Any]:
         """Return what the page shows of a run."""
-        now, blocker = seen_at(row), blocker_of(row)
+        now = seen_at(row)
         attempts = list(row.attempts.order_by("-number").defer("output", "traceback")[:ATTEMPTS_SHOWN])
         return {
             "run": row,
             "badges": cells.run_badges(row, now),
-            "next_step": next_step(row, now, blocker),
+            "why": why.shown(explain_run(row, now=now), now),
             "actions": self.offered_actions(request, row),
             "progress": cells.progress(row),
             "checkpointed": when(row.checkpoint_at, now),

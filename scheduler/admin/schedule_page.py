@@ -5,16 +5,16 @@ from typing import Any
 
 from django.db.models import BooleanField, Case, F, OuterRef, QuerySet, Value, When
 from django.db.models.functions import JSONObject
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from project.kit.admin import badge, when
 from scheduler import cron, schedules
-from scheduler.admin import cells, triggers
+from scheduler.admin import cells, triggers, why
 from scheduler.admin.questions import PATIENCE
 from scheduler.admin.schedule_form import ScheduleForm
 from scheduler.cron import Trigger, TriggerError
+from scheduler.explaining import explain
 from scheduler.models import Fire, Schedule, TaskRun
 
 STRIP_ON_PAGE = 60
@@ -35,24 +35,13 @@ def schedule_badge(schedule: Schedule, now: datetime) -> SafeString:
     return badge(_("enabled"), "green")
 
 
-def standing(schedule: Schedule, now: datetime) -> str:
-    """Return in a sentence why the schedule is where it is, or what it does next."""
-    if schedule.broken_reason:
-        return schedule.broken_reason
-    if not schedule.enabled:
-        return _("Paused: %(why)s") % {"why": schedule.pause_reason or _("no reason was given")}
-    if schedule.next_run_at is None:
-        return _("No time of its trigger is left, so it fires no more.")
-    return format_html(_("Fires next {when}."), when=when(schedule.next_run_at, now))
-
-
 def overview(schedule: Schedule, now: datetime) -> dict[str, Any]:
     """Return what stands above the form."""
     fires = Fire.objects.filter(schedule=schedule).select_related("run").order_by("-fire_at")
     runs = TaskRun.objects.filter(schedule=schedule).order_by("-id")
     return {
         "badge": schedule_badge(schedule, now),
-        "standing": standing(schedule, now),
+        "why": why.shown(explain(schedule, now=now), now),
         "upcoming": _upcoming_of(schedule, now),
         "fires": [_fire_line(fire, now) for fire in fires.defer(*_heavy("run__"))[:FIRES_SHOWN]],
         "runs": [_run_line(run, now) for run in runs.defer(*_heavy())[:RUNS_SHOWN]],

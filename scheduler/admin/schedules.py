@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from project.kit.admin import BulkActionsMixin, VersionLockMixin, seen_at, when
 from project.kit.clock import database_now
 from project.kit.zones import zone_names
-from scheduler.admin import cells, schedule_page, triggers
+from scheduler.admin import cells, schedule_page, triggers, why
 from scheduler.admin.filters import JobFilter, ScheduleQuestionFilter
 from scheduler.admin.job_schemas import job_sheets
 from scheduler.admin.schedule_actions import SCHEDULE_ACTIONS
@@ -145,6 +145,7 @@ class ScheduleAdmin(VersionLockMixin, BulkActionsMixin):
         if obj is not None:
             stored = self.get_queryset(request).get(pk=obj.pk)  # `obj` carries what was typed
             context["overview"] = schedule_page.overview(stored, seen_at(stored))
+            context["asked"] = why.asked(stored, request.GET.dict(), seen_at(stored))
             context["actions"] = self.offered_actions(request, stored)
             context |= {"original": stored, "title": stored.name, "subtitle": None}
         return super().render_change_form(request, context, add, change, form_url, obj)

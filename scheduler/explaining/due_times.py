@@ -93,11 +93,11 @@ def _broken(facts: ScheduleFacts) -> Explanation:
 
 
 def _disabled(facts: ScheduleFacts) -> Explanation:
-    why = facts.schedule.pause_reason or "no reason was given"
+    why = facts.schedule.pause_reason.rstrip(".") or "no reason was given"
     return facts.answer(
         Situation.DISABLED,
-        f"{facts.name} is paused since {facts.at(facts.schedule.updated_at)} or longer ({why}): what falls due"
-        f" meanwhile is left out.",
+        f"{facts.name} is paused: {why}. What falls due meanwhile is left out; the schedule was last changed at"
+        f" {facts.at(facts.schedule.updated_at)}.",
         waits_for="a person who enables it",
     )
 

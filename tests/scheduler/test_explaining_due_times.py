@@ -182,7 +182,7 @@ def test_a_disabled_schedule_says_the_reason_that_was_given() -> None:
     for at in (DUE, None, DUE + 2 * DAY):
         said = why(schedule, at)
         assert said.situation is Situation.DISABLED
-        assert "(Server move)" in said.answer
+        assert "is paused: Server move. What falls due meanwhile is left out" in said.answer
         assert next_in_words(said, DUE) == "It fires no more until a person enables it."
 
 

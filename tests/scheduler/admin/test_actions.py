@@ -184,7 +184,7 @@ def test_a_pause_wants_a_reason_and_shows_it() -> None:
     assert confirm(client, schedule, "pause", reason="the ledger moves").status_code == 302
     schedule.refresh_from_db()
     assert not schedule.enabled
-    assert "Paused: the ledger moves" in text_of(client.get(page_of(schedule)))
+    assert "is paused: the ledger moves." in text_of(client.get(page_of(schedule)))
 
 
 def test_a_run_is_run_again_from_nothing_or_from_its_progress() -> None:

@@ -3,12 +3,20 @@
 import pytest
 
 from project.kit.clock import database_now
+from project.scans import mark
 from scheduler.models import TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
 from tests.scheduler.admin.panel import chief, page_of, text_of
-from tests.scheduler.factories import HOUR, MINUTE, SECOND, WORKER, launched, make_run, make_schedule
+from tests.scheduler.factories import HOUR, MINUTE, SECOND, launched, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def scans_run() -> None:
+    """The scans ran just now."""
+    for scan in ("fire due schedules", "launch due runs", "rescue lost runs"):
+        mark(scan, by="test")
 
 
 def page(run: TaskRun) -> str:
@@ -22,14 +30,14 @@ def test_what_happens_next_is_said_for_every_state() -> None:
     sentences = {
         make_run(RunState.PENDING, now=now): "The next scan launches it.",
         make_run(RunState.PENDING, now=now, due_at=later): "It starts in 5 h",
-        make_run(RunState.RUNNING, now=now, deadline_at=later): f"{WORKER.name} works on it. It times out in 5 h",
+        make_run(RunState.RUNNING, now=now, deadline_at=later): "If it has not ended before, it times out in 5 h",
         make_run(RunState.RUNNING, now=now, lease_expires_at=now - SECOND): "The next rescue scan frees it",
         make_run(
             RunState.RUNNING, now=now, cancel_requested_at=now, cancel_requested_by="ada"
         ): "ada asked to cancel it",
         make_run(
             RunState.FAILED, now=now, due_at=later, retry_delays=[60, 60]
-        ): "It is tried again in 5 h : retry 1 of 2.",
+        ): "It is tried again, retry 1 of 2, in 5 h .",
         make_run(RunState.FAILED, now=now, ended=True): "It has ended",
         make_run(RunState.DEFERRED, now=now, due_at=later): "It starts in 5 h",
         make_run(RunState.PAUSED, now=now): "when its quota is back",
@@ -48,14 +56,14 @@ def test_a_launched_run_says_that_its_hint_is_on_the_way() -> None:
     now = database_now()
     run = make_run(now=now)
     launched(run, now=now)
-    assert "A hint is on its way to a worker." in page(run)
+    assert "a hint is on its way to a worker." in page(run)
 
 
 def test_a_run_that_waits_for_its_predecessor_names_it() -> None:
     now, schedule = database_now(), make_schedule()
     first = make_run(RunState.RUNNING, now=now, schedule=schedule)
     second = make_run(now=now, schedule=schedule)
-    assert f"waits for run #{first.pk} , which is running." in page(second)
+    assert f"waits for run #{first.pk}, which is running" in page(second)
 
 
 def test_all_that_is_known_is_on_the_page_and_linked() -> None:

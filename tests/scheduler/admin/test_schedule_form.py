@@ -310,5 +310,5 @@ def test_the_page_of_a_schedule_that_cannot_be_read_says_so() -> None:
 def test_a_paused_schedule_still_shows_its_times() -> None:
     schedule = make_schedule(enabled=False, pause_reason="the ledger moves", now=database_now() - DAY)
     text = text_of(chief().get(page_of(schedule)))
-    assert "paused Paused: the ledger moves" in text
+    assert "is paused: the ledger moves." in text
     assert "At 02:00 every day" in text
