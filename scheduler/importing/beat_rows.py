@@ -60,7 +60,8 @@ def beat_at(url: str | None) -> Iterator[Beat]:
     if _key(settings) == _key(connections[DEFAULT_DB_ALIAS].settings_dict):
         yield Beat()
         return
-    connections.settings |= connections.configure_settings({DEFAULT_DB_ALIAS: {}, _ALIAS: settings})
+    completed = connections.configure_settings({DEFAULT_DB_ALIAS: {}, _ALIAS: settings})
+    connections.settings[_ALIAS] = completed[_ALIAS]
     try:
         yield Beat(_ALIAS, _key(settings))
     finally:

@@ -1,7 +1,9 @@
 """A crontab of Celery and the expression that it becomes are due at the same instants: Celery itself is asked."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -56,6 +58,32 @@ def differences(schedule: crontab, trigger: cron.Cron, start: datetime, end: dat
         if following != trigger.next_after(instant):
             yield instant, following, trigger.next_after(instant)
         instant = following
+
+
+# --- as the documentation has it ---------------------------------------------------------------------------------
+
+
+def documented() -> list[tuple[str, str]]:
+    """Return the lines of the documentation's table: Celery's crontab, and what it is here."""
+    page = (Path(__file__).parents[2] / "docs" / "importing.md").read_text()
+    _, _, table = page.partition("| in Celery | here | |\n|---|---|---|\n")
+    cells = [re.split(r" *\| *", line)[1:3] for line in table.partition("\n\n")[0].splitlines()]
+    return [(celery.strip("`"), here.strip("`")) for celery, here in cells]
+
+
+@pytest.mark.parametrize(("celery", "here"), documented())
+def test_crontabs_become_what_the_documentation_says(celery: str, here: str) -> None:
+    schedule = celerys(celery)
+    if here == "–":
+        with pytest.raises(NoExpression):
+            ours(schedule)
+    else:
+        assert ours(schedule) == here
+        assert list(differences(schedule, cron.cron(here, "UTC"), *YEAR)) == []
+
+
+def test_the_documentation_has_a_table() -> None:
+    assert len(documented()) > 5
 
 
 # --- by hand -----------------------------------------------------------------------------------------------------
