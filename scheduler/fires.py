@@ -1,6 +1,9 @@
 """Fires are written once: the unique constraints decide, whoever comes twice."""
 
+import json
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -13,19 +16,15 @@ def insert_fires(fires: Sequence[Fire]) -> list[Fire]:
     An instant that is recorded already (`next_run_at` was set back by hand) is left as it is: the unique
     constraints are the second guard behind the compare-and-swap.
     """
-    columns = ("fire_at", "kind", "outcome", "reason", "missed_from", "missed_until", "missed_count", "actor")
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO scheduler_fire (schedule_id, fire_at, kind, outcome, reason, missed_from, missed_until,"
             " missed_count, actor, recorded_at)"
-            " SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::text[], %s::text[], %s::text[],"
-            " %s::timestamptz[], %s::timestamptz[], %s::int[], %s::text[], %s::timestamptz[])"
+            " SELECT * FROM json_to_recordset(%s) AS fire (schedule_id bigint, fire_at timestamptz, kind text,"
+            " outcome text, reason text, missed_from timestamptz, missed_until timestamptz, missed_count int,"
+            " actor text, recorded_at timestamptz)"
             " ON CONFLICT DO NOTHING RETURNING id, schedule_id, fire_at, kind",
-            [
-                [fire.schedule_id for fire in fires],
-                *([getattr(fire, name) for fire in fires] for name in columns),
-                [fire.recorded_at for fire in fires],
-            ],
+            [json.dumps([_row(fire) for fire in fires], default=datetime.isoformat)],
         )
         ids = {(schedule_id, fire_at, kind): pk for pk, schedule_id, fire_at, kind in cursor.fetchall()}
     recorded = []
@@ -34,3 +33,18 @@ def insert_fires(fires: Sequence[Fire]) -> list[Fire]:
         if fire.pk is not None:
             recorded.append(fire)
     return recorded
+
+
+def _row(fire: Fire) -> dict[str, Any]:
+    return {
+        "schedule_id": fire.schedule_id,
+        "fire_at": fire.fire_at,
+        "kind": fire.kind,
+        "outcome": fire.outcome,
+        "reason": fire.reason,
+        "missed_from": fire.missed_from,
+        "missed_until": fire.missed_until,
+        "missed_count": fire.missed_count,
+        "actor": fire.actor,
+        "recorded_at": fire.recorded_at,
+    }

@@ -18,7 +18,7 @@ from scheduler.calendars import ExcludedDays, read_excluded_days
 from scheduler.cron import Missed, Trigger, TriggerError
 from scheduler.fires import insert_fires
 from scheduler.models import Fire, Schedule, TaskRun
-from scheduler.opening import Opening, exclusive_key, for_schedule, open_runs
+from scheduler.opening import Opening, exclusive_key, for_schedule, insert_runs
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
 
 logger = logging.getLogger(__name__)
@@ -87,6 +87,8 @@ def fire_due(*, now: datetime, limit: int = BATCH) -> tuple[int, Fired]:
     """
     with transaction.atomic():
         schedules = _claim_due(now, limit)
+        if not schedules:
+            return 0, Fired()
         decisions = [_decide(schedule, now) for schedule in schedules]
         excluded = read_excluded_days(schedules, since=_earliest_date(decisions, now))
         obstacles = _obstacles(decisions, excluded)
@@ -270,7 +272,7 @@ def _move_on(decisions: Sequence[_Decision]) -> list[_Decision]:
 def _record(fires: Sequence[Fire], excluded: ExcludedDays, now: datetime) -> Fired:
     recorded = insert_fires(fires)
     started = [fire for fire in recorded if fire.outcome == FireOutcome.STARTED]
-    open_runs([_opening(fire, excluded, now) for fire in started], now=now, trigger=EventTrigger.SCHEDULE)
+    insert_runs([_opening(fire, excluded, now) for fire in started], now=now, trigger=EventTrigger.SCHEDULE)
     broken = sum(fire.outcome == FireOutcome.FAILED_TO_START for fire in recorded)
     return Fired(len(started), len(recorded) - len(started) - broken, broken)
 

@@ -1,14 +1,17 @@
 """The one door through which a run comes into being, for a fire, a person, a backfill and a rerun alike."""
 
+import functools
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from django.db import transaction
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import connection
 
 from scheduler import cron
-from scheduler.models import Backfill, Fire, RunEvent, Schedule, TaskRun
+from scheduler.models import Backfill, Fire, Schedule, TaskRun
 from scheduler.states import EventTrigger, RunState
 
 
@@ -74,37 +77,67 @@ def exclusive_key(schedule: Schedule) -> str | None:
 
 
 def open_runs(openings: Sequence[Opening], *, now: datetime, trigger: EventTrigger, actor: str = "") -> list[TaskRun]:
-    """Insert the runs, PENDING, each with its first event, in one transaction; return them in the order given."""
-    with transaction.atomic():
-        runs = TaskRun.objects.bulk_create([_row(opening, now) for opening in openings])
-        RunEvent.objects.bulk_create(
-            RunEvent(run=run, at=now, to_state=RunState.PENDING, trigger=trigger, actor=actor, reason=run.reason)
-            for run in runs
-        )
-    return runs
+    """Insert the runs, PENDING, each with its first event, and return them in the order given."""
+    ids = insert_runs(openings, now=now, trigger=trigger, actor=actor)
+    runs = TaskRun.objects.in_bulk(ids)
+    return [runs[run_id] for run_id in ids]
 
 
-def _row(opening: Opening, now: datetime) -> TaskRun:
-    return TaskRun(
-        schedule=opening.schedule,
-        fire=opening.fire,
-        backfill=opening.backfill,
-        rerun_of=opening.rerun_of,
-        name=opening.name,
-        job=opening.job,
-        params=opening.params,
-        stat_date=opening.stat_date,
-        planned_at=opening.planned_at,
-        priority=opening.priority,
-        timeout_seconds=opening.timeout_seconds,
-        retry_delays=list(opening.retry_delays),
-        on_interrupt=opening.on_interrupt,
-        exclusive_key=opening.exclusive_key,
-        state=RunState.PENDING,
-        reason=opening.reason,
-        due_at=opening.due_at,
-        progress=opening.progress,
-        progress_done=opening.progress_done,
-        progress_total=opening.progress_total,
-        created_at=now,
+def insert_runs(openings: Sequence[Opening], *, now: datetime, trigger: EventTrigger, actor: str = "") -> list[int]:
+    """Do what `open_runs` does in one statement, and return only the runs' ids in the order given."""
+    if not openings:
+        return []
+    rows = [_row(opening, now) for opening in openings]
+    statement, defaults = _insertion(tuple(rows[0]))
+    with connection.cursor() as cursor:
+        document = json.dumps(rows, cls=DjangoJSONEncoder)
+        cursor.execute(statement, (*defaults, document, now, RunState.PENDING, trigger, actor))
+        return [run_id for (run_id,) in cursor.fetchall()]
+
+
+def _row(opening: Opening, now: datetime) -> dict[str, Any]:
+    return {
+        "schedule_id": opening.schedule.pk if opening.schedule else None,
+        "fire_id": opening.fire.pk if opening.fire else None,
+        "backfill_id": opening.backfill.pk if opening.backfill else None,
+        "rerun_of_id": opening.rerun_of.pk if opening.rerun_of else None,
+        "name": opening.name,
+        "job": opening.job,
+        "params": opening.params,
+        "stat_date": opening.stat_date,
+        "planned_at": opening.planned_at.isoformat(),  # the encoder would cut it to milliseconds
+        "priority": opening.priority,
+        "timeout_seconds": opening.timeout_seconds,
+        "retry_delays": list(opening.retry_delays),
+        "on_interrupt": opening.on_interrupt,
+        "exclusive_key": opening.exclusive_key,
+        "state": RunState.PENDING,
+        "reason": opening.reason,
+        "due_at": opening.due_at.isoformat(),
+        "progress": opening.progress,
+        "progress_done": opening.progress_done,
+        "progress_total": opening.progress_total,
+        "created_at": now.isoformat(),
+    }
+
+
+@functools.cache
+def _insertion(columns: tuple[str, ...]) -> tuple[str, list[Any]]:
+    """Return the statement that inserts runs with these columns, and the values of all others.
+
+    The rows travel in one JSON document: a placeholder for each value costs seven times as much.
+    """
+    fields = {field.attname: field for field in TaskRun._meta.concrete_fields if not field.primary_key}
+    others = [name for name in fields if name not in columns]
+    types = ", ".join(f"{name} {fields[name].db_type(connection)}" for name in columns)
+    names = ", ".join(columns)
+    statement = (
+        f"WITH opened AS (INSERT INTO scheduler_taskrun ({', '.join(others)}, {names})"  # noqa: S608 - names only
+        f" SELECT {', '.join(['%s'] * len(others))}, {names}"
+        f" FROM ROWS FROM (json_to_recordset(%s) AS ({types})) WITH ORDINALITY ORDER BY ordinality"
+        " RETURNING id, reason),"
+        " noted AS (INSERT INTO scheduler_runevent (run_id, at, from_state, to_state, trigger, actor, reason)"
+        " SELECT id, %s, '', %s, %s, %s, reason FROM opened ORDER BY id)"
+        " SELECT id FROM opened ORDER BY id"
     )
+    return statement, [fields[name].get_db_prep_save(fields[name].get_default(), connection) for name in others]
