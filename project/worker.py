@@ -94,8 +94,10 @@ def _before_task(task: Task, **_: Any) -> None:
     # work. An idle child is ended by them, and that is right.
     for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, _on_terminate)
-    # The connection lives over tasks; here a broken one is noticed and replaced before the task meets it.
+    # The connection lives over tasks; here a broken one is noticed and replaced before the task meets it. A run
+    # outlasts that by itself, and is spared the question.
     close_old_connections()
+    connection.health_check_done = task.name == RUN_TASK  # type: ignore[attr-defined]
 
 
 def _on_terminate(signum: int, frame: FrameType | None) -> None:

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -53,14 +54,16 @@ def begin(claim: Claim, worker: Worker, *, now: datetime) -> TaskRun | None:
     back and the run waits for it.
     """
     try:
-        with transaction.atomic():
-            won = transitions.begin(claim, worker, now=now, lease_until=now + lease_seconds())
+        with _undone_if_refused():
+            return transitions.begin(claim, worker, now=now, lease_until=now + lease_seconds())
     except IntegrityError:
         give_back([claim])
         return None
-    if not won:
-        return None
-    return TaskRun.objects.get(pk=claim.run_id)
+
+
+def _undone_if_refused() -> AbstractContextManager[None]:
+    """A refused statement spoils the transaction around it; one that stands alone needs none."""
+    return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
 
 def begun(claim: Claim, worker: Worker) -> TaskRun | None:

@@ -2,10 +2,12 @@
 
 from celery import shared_task
 
-from project.kit.clock import database_now
+from project.kit.clock import CarriedClock, database_now
 from scheduler import executing, firing, keeping, launching, rescuing, sealing
 from scheduler.identity import this_worker
 from scheduler.transitions import Claim
+
+run_clock = CarriedClock()
 
 
 @shared_task(name="scheduler.fire_due")
@@ -43,4 +45,4 @@ def run(hint: list[tuple[int, int]]) -> None:
         hint: pairs of a run's id and its lease token.
     """
     claims = [Claim(run_id, token) for run_id, token in hint]
-    executing.execute_hint(claims, this_worker(), database_now)
+    executing.execute_hint(claims, this_worker(), run_clock)

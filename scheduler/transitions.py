@@ -3,14 +3,14 @@ their attempt and writes their events; the rows it returns are those that it won
 """
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from psycopg import sql
 
+from project.kit.prepared import Statement
 from scheduler.models import TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState, sources_of
 
@@ -78,18 +78,23 @@ def move(
     """
     written = {**_columns_on_entering(to, now), "state": to, "reason": reason, **(columns or {})}
     allowed = sources_of(to).intersection(sources) if sources is not None else sources_of(to)
-    event = {"at": now, "to": to, "trigger": trigger, "actor": actor, "reason": reason}
-    steps = [
-        _candidates(claims, allowed, NO_CANCEL_ASKED if unless_cancel_asked else UNENDED),
-        _update(written, counting),
+    guard = NO_CANCEL_ASKED if unless_cancel_asked else UNENDED
+    claims = list(claims)
+    statement = _moving(len(claims) == 1, guard, tuple(written), tuple(counting), closing=attempt_end is not None)
+    values = [
+        *_claimed(claims),
+        _array(allowed),
+        *_prepared(written),
+        *(_ended(attempt_end, now) if attempt_end is not None else ()),
+        *(now, to, trigger, actor, reason),
     ]
-    if attempt_end is not None:
-        steps.append(_close_attempt(attempt_end, now))
-    return _execute(steps, event)
+    with connection.cursor() as cursor:
+        statement.execute(cursor, values)
+        return [Moved(run_id, RunState(state), attempt) for run_id, state, attempt in cursor.fetchall()]
 
 
-def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime) -> bool:
-    """Move a launched run to RUNNING under a new attempt, and tell whether this worker won it.
+def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime) -> TaskRun | None:
+    """Move a launched run to RUNNING under a new attempt and return it; None if this worker did not win it.
 
     A doubled hint, a hint with an old token and a hint for a cancelled run find zero rows. So does one that comes
     again after its attempt has ended, when the run waits for a later time under the same token: it is not launched.
@@ -102,19 +107,18 @@ def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime)
         "lease_pid": worker.pid,
         "lease_expires_at": lease_until,
     }
-    event = {
-        "at": now,
-        "to": RunState.RUNNING,
-        "trigger": EventTrigger.WORKER,
-        "actor": worker.name,
-        "reason": "",
-    }
-    steps = [
-        _candidates([claim], sources_of(RunState.RUNNING), LAUNCHED),
-        _update(written, counting=["attempt_count"], starting_at=now),
-        _open_attempt(worker, now),
+    values = [
+        *_claimed([claim]),
+        _array(sources_of(RunState.RUNNING)),
+        *_prepared(written),
+        now,
+        *(worker.name, worker.pid, now),
+        *(now, RunState.RUNNING, EventTrigger.WORKER, worker.name, ""),
     ]
-    return bool(_execute(steps, event))
+    with connection.cursor() as cursor:
+        _beginning(tuple(written)).execute(cursor, values)
+        row = cursor.fetchone()
+    return _as_run(row) if row else None
 
 
 def _columns_on_entering(to: RunState, now: datetime) -> dict[str, Any]:
@@ -130,53 +134,102 @@ def _columns_on_entering(to: RunState, now: datetime) -> dict[str, Any]:
     return columns
 
 
-# --- the pieces of the statement -------------------------------------------------------------------------------
+# --- the statements --------------------------------------------------------------------------------------------
 
-Piece = tuple[sql.Composable, list[Any]]
+UNENDED = "run.finished_at IS NULL"
+LAUNCHED = "run.finished_at IS NULL AND run.due_at IS NOT NULL AND run.lease_expires_at IS NOT NULL"
+NO_CANCEL_ASKED = "run.finished_at IS NULL AND run.cancel_requested_at IS NULL"
 
-UNENDED = sql.SQL("run.finished_at IS NULL")
-LAUNCHED = sql.SQL("run.finished_at IS NULL AND run.due_at IS NOT NULL AND run.lease_expires_at IS NOT NULL")
-NO_CANCEL_ASKED = sql.SQL("run.finished_at IS NULL AND run.cancel_requested_at IS NULL")
+# Locked in the order of ids, so that two bulk transitions cannot wait for each other.
+_CANDIDATE = (
+    "candidate AS ("
+    " SELECT run.id, run.state, run.due_at FROM scheduler_taskrun AS run"
+    " JOIN {claims} AS claim (id, token) ON claim.id = run.id"
+    " WHERE run.state = ANY(%s) AND {guard}"
+    " AND (claim.token IS NULL OR claim.token = run.lease_token)"
+    " ORDER BY run.id FOR UPDATE OF run)"
+)
+_ONE_CLAIM = "(VALUES (%s::bigint, %s::bigint))"
+_MANY_CLAIMS = "unnest(%s::bigint[], %s::bigint[])"
+_MOVED = (
+    "moved AS (UPDATE scheduler_taskrun AS run SET {assignments} FROM candidate WHERE run.id = candidate.id"
+    " RETURNING {returned}, candidate.state AS from_state, candidate.due_at AS was_due_at)"
+)
+_OPENED = (
+    "opened AS (INSERT INTO scheduler_attempt"
+    " (run_id, number, token, worker, pid, due_at, started_at, outcome, error, traceback, output)"
+    " SELECT id, attempt_count, lease_token, %s, %s, was_due_at, %s, '', '', '', '' FROM moved)"
+)
+_CLOSED = (
+    "closed AS (UPDATE scheduler_attempt AS attempt"
+    " SET finished_at = %s, outcome = %s, error = %s, traceback = %s,"
+    " output = COALESCE(%s, attempt.output) FROM moved"
+    " WHERE attempt.run_id = moved.id AND attempt.number = moved.attempt_count"
+    " AND attempt.finished_at IS NULL)"
+)
+_NOTED = (
+    "noted AS (INSERT INTO scheduler_runevent"
+    " (run_id, at, from_state, to_state, trigger, actor, reason, attempt)"
+    " SELECT id, %s, from_state, %s, %s, %s, %s, NULLIF(attempt_count, 0) FROM moved ORDER BY id)"
+)
 
 
-def _candidates(claims: Iterable[Claim], sources: Iterable[RunState], guard: sql.SQL = UNENDED) -> Piece:
-    # Locked in the order of ids, so that two bulk transitions cannot wait for each other.
-    claims = list(claims)
-    return (
-        sql.SQL(
-            "candidate AS ("
-            " SELECT run.id, run.state, run.due_at FROM scheduler_taskrun AS run"
-            " JOIN unnest(%s::bigint[], %s::bigint[]) AS claim (id, token) ON claim.id = run.id"
-            " WHERE run.state = ANY(%s) AND {}"
-            " AND (claim.token IS NULL OR claim.token = run.lease_token)"
-            " ORDER BY run.id FOR UPDATE OF run)"
-        ).format(guard),
-        [
-            [claim.run_id for claim in claims],
-            [claim.token for claim in claims],
-            [str(state) for state in sources],
-        ],
-    )
-
-
-def _update(columns: Mapping[str, Any], counting: Sequence[str] = (), starting_at: datetime | None = None) -> Piece:
-    fields = {name: _field(name) for name in columns}
-    assignments: list[sql.Composable] = [
-        sql.SQL("{} = %s").format(sql.Identifier(field.column)) for field in fields.values()
+@functools.cache
+def _moving(one: bool, guard: str, columns: tuple[str, ...], counting: tuple[str, ...], *, closing: bool) -> Statement:
+    steps = [
+        _CANDIDATE.format(claims=_ONE_CLAIM if one else _MANY_CLAIMS, guard=guard),
+        _MOVED.format(assignments=_assignments(columns, counting), returned="run.id, run.attempt_count"),
+        *([_CLOSED] if closing else []),
+        _NOTED,
     ]
-    values = [fields[name].get_db_prep_save(value, connection) for name, value in columns.items()]
-    assignments += [sql.SQL("{0} = run.{0} + 1").format(sql.Identifier(name)) for name in counting]
-    if starting_at is not None:
-        assignments.append(sql.SQL("started_at = COALESCE(run.started_at, %s)"))
-        values.append(starting_at)
-    return (
-        sql.SQL(
-            "moved AS (UPDATE scheduler_taskrun AS run SET {} FROM candidate WHERE run.id = candidate.id"
-            " RETURNING run.id, candidate.state AS from_state, candidate.due_at AS was_due_at,"
-            " run.attempt_count AS attempt, run.lease_token AS token)"
-        ).format(sql.SQL(", ").join(assignments)),
-        values,
-    )
+    return _statement(steps, "id, from_state, attempt_count")
+
+
+@functools.cache
+def _beginning(columns: tuple[str, ...]) -> Statement:
+    run = [str(field.column) for field in TaskRun._meta.concrete_fields]
+    assignments = f"{_assignments(columns, ('attempt_count',))}, started_at = COALESCE(run.started_at, %s)"
+    steps = [
+        _CANDIDATE.format(claims=_ONE_CLAIM, guard=LAUNCHED),
+        _MOVED.format(assignments=assignments, returned=", ".join(f"run.{name}" for name in run)),
+        _OPENED,
+        _NOTED,
+    ]
+    return _statement(steps, ", ".join(run))
+
+
+def _statement(steps: Sequence[str], returned: str) -> Statement:
+    return Statement(f"WITH {', '.join(steps)} SELECT {returned} FROM moved ORDER BY id")  # noqa: S608 - names only
+
+
+def _assignments(columns: tuple[str, ...], counting: tuple[str, ...]) -> str:
+    written = [f"{_field(name).column} = %s" for name in columns]
+    return ", ".join(written + [f"{name} = run.{name} + 1" for name in counting])
+
+
+# --- their values ----------------------------------------------------------------------------------------------
+
+
+def _claimed(claims: Sequence[Claim]) -> list[Any]:
+    if len(claims) == 1:
+        return [claims[0].run_id, claims[0].token]
+    return [
+        _array(claim.run_id for claim in claims),
+        _array("NULL" if claim.token is None else claim.token for claim in claims),
+    ]
+
+
+def _array(values: Iterable[object]) -> str:
+    """Return the array as PostgreSQL writes it, for values that need no quotes; a tenth of what the driver needs."""
+    return f"{{{','.join(map(str, values))}}}"
+
+
+def _prepared(columns: Mapping[str, Any]) -> list[Any]:
+    return [_field(name).get_db_prep_save(value, connection) for name, value in columns.items()]
+
+
+def _ended(end: AttemptEnd, now: datetime) -> list[Any]:
+    return [now, end.outcome, end.error, end.traceback, end.output]
 
 
 @functools.cache
@@ -184,39 +237,18 @@ def _field(name: str) -> Any:
     return TaskRun._meta.get_field(name)
 
 
-def _open_attempt(worker: Worker, now: datetime) -> Piece:
-    return (
-        sql.SQL(
-            "opened AS (INSERT INTO scheduler_attempt"
-            " (run_id, number, token, worker, pid, due_at, started_at, outcome, error, traceback, output)"
-            " SELECT id, attempt, token, %s, %s, was_due_at, %s, '', '', '', '' FROM moved)"
-        ),
-        [worker.name, worker.pid, now],
-    )
+# --- and their rows --------------------------------------------------------------------------------------------
 
 
-def _close_attempt(end: AttemptEnd, now: datetime) -> Piece:
-    return (
-        sql.SQL(
-            "closed AS (UPDATE scheduler_attempt AS attempt"
-            " SET finished_at = %s, outcome = %s, error = %s, traceback = %s,"
-            " output = COALESCE(%s, attempt.output) FROM moved"
-            " WHERE attempt.run_id = moved.id AND attempt.number = moved.attempt"
-            " AND attempt.finished_at IS NULL)"
-        ),
-        [now, end.outcome, end.error, end.traceback, end.output],
-    )
+def _as_run(row: Sequence[Any]) -> TaskRun:
+    """Return the run of a row with all of its columns in the model's order."""
+    values = list(row)
+    for position, convert in _converters():
+        values[position] = convert(values[position], None, connection)
+    return TaskRun.from_db(connection.alias, [field.attname for field in TaskRun._meta.concrete_fields], values)
 
 
-def _execute(steps: Sequence[Piece], event: dict[str, Any]) -> list[Moved]:
-    statement = sql.SQL(
-        "WITH {} INSERT INTO scheduler_runevent"
-        " (run_id, at, from_state, to_state, trigger, actor, reason, attempt)"
-        " SELECT id, %s, from_state, %s, %s, %s, %s, NULLIF(attempt, 0) FROM moved ORDER BY id"
-        " RETURNING run_id, from_state, COALESCE(attempt, 0)"
-    ).format(sql.SQL(", ").join(text for text, _ in steps))
-    values = [value for _, step_values in steps for value in step_values]
-    values += [event["at"], event["to"], event["trigger"], event["actor"], event["reason"]]
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return [Moved(run_id, RunState(state), attempt) for run_id, state, attempt in cursor.fetchall()]
+@functools.cache
+def _converters() -> list[tuple[int, Callable[..., Any]]]:
+    fields = enumerate(TaskRun._meta.concrete_fields)
+    return [(position, field.from_db_value) for position, field in fields if hasattr(field, "from_db_value")]

@@ -74,7 +74,7 @@ def test_a_connection_that_breaks_again_and_again_only_delays_the_outcome() -> N
 
 
 def test_a_begin_that_was_cut_off_before_it_was_written_is_made_up() -> None:
-    with run_after("scheduler.transitions.begin", cut_the_connection, elsewhere=False):
+    with run_before("scheduler.transitions.begin", cut_the_connection, elsewhere=False):
         run = execute_with(lambda run: run.attempt)
     assert (run.state, run.result, outcomes()) == (RunState.DONE, 1, [AttemptOutcome.DONE])
 
@@ -83,7 +83,7 @@ def test_a_begin_whose_answer_is_lost_is_found_in_the_row_and_is_no_second_attem
     def lose_the_answer() -> None:
         raise OperationalError("the answer is lost")
 
-    with run_before("scheduler.running.TaskRun.objects.get", lose_the_answer, elsewhere=False):
+    with run_after("scheduler.transitions.begin", lose_the_answer, elsewhere=False):
         run = execute_with(lambda run: run.attempt)
     assert (run.state, run.result, outcomes()) == (RunState.DONE, 1, [AttemptOutcome.DONE])
 

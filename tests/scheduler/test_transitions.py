@@ -234,7 +234,7 @@ def test_no_claims_move_nothing() -> None:
 
 def begin(claim: Claim) -> bool:
     """Begin the claimed run at LATER, for a minute."""
-    return transitions.begin(claim, WORKER, now=LATER, lease_until=LATER + MINUTE)
+    return transitions.begin(claim, WORKER, now=LATER, lease_until=LATER + MINUTE) is not None
 
 
 @pytest.mark.parametrize("state", RunState)
