@@ -14,10 +14,10 @@ from django.db import OperationalError, ProgrammingError
 
 from project.kit.clock import database_now
 from scheduler.cron import Trigger, TriggerError, cron, remarks, shifted_by_daylight_saving, zone
+from scheduler.management.lookups import YEARS, find_schedule, read_instant
 from scheduler.models import Schedule
 
 LIMIT = 10_000
-YEARS = range(1900, 9001)
 _FAR = datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC)
 
 
@@ -71,20 +71,8 @@ def _asked(options: dict[str, Any]) -> _Asked:
         return _Asked(cron(options["cron"], name), zone(name), datetime.now(UTC), [])
     if options["tz"] is not None:
         raise CommandError("--tz goes with --cron; a schedule has its own time zone.")
-    schedule = _find(options["schedule"])
+    schedule = find_schedule(options["schedule"])
     return _Asked(schedule.as_trigger(), zone(schedule.timezone), database_now(), _warnings(schedule))
-
-
-def _find(name: str) -> Schedule:
-    """Return the schedule of that name, else of that id."""
-    found = Schedule.objects.filter(name=name).first()
-    if found is None and name.isdecimal():
-        found = Schedule.objects.filter(pk=int(name)).first()
-    if found is None:
-        near = Schedule.objects.filter(name__icontains=name).values_list("name", flat=True)[:3]
-        hint = f" Did you mean {' or '.join(f'“{other}”' for other in near)}?" if near else ""
-        raise CommandError(f"There is no schedule “{name}”.{hint}")
-    return found
 
 
 def _warnings(schedule: Schedule) -> list[str]:
@@ -96,31 +84,18 @@ def _warnings(schedule: Schedule) -> list[str]:
 
 
 def _instants(asked: _Asked, options: dict[str, Any]) -> list[datetime]:
-    start = _instant("--from", options["start"], asked.place) if options["start"] else asked.now
+    start = read_instant("--from", options["start"], asked.place) if options["start"] else asked.now
     if options["end"] is None:
         if not 1 <= options["count"] <= LIMIT:
             raise CommandError(f"--count is {options['count']}: say 1 to {LIMIT:,}.")
         return list(islice(asked.trigger.instants(start, _FAR), options["count"]))
-    end = _instant("--to", options["end"], asked.place)
+    end = read_instant("--to", options["end"], asked.place)
     if end < start:
         raise CommandError(f"--to ({end.isoformat()}) is before --from ({start.isoformat()}).")
     instants = list(islice(asked.trigger.instants(start, end), LIMIT + 1))
     if len(instants) > LIMIT:
         raise CommandError(f"There are more than {LIMIT:,} instants until {options['end']}: ask for a shorter span.")
     return instants
-
-
-def _instant(option: str, text: str, place: ZoneInfo) -> datetime:
-    """Read an ISO date or time; without an offset it is local to the zone."""
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise CommandError(
-            f"{option} “{text}” is not an ISO time, such as 2026-03-08, 2026-03-08T02:30 or 2026-03-08T02:30+00:00."
-        ) from error
-    if instant.year not in YEARS:
-        raise CommandError(f"{option} “{text}” is outside the years {YEARS[0]} to {YEARS[-1]}.")
-    return (instant if instant.tzinfo else instant.replace(tzinfo=place)).astimezone(UTC)
 
 
 def _table(asked: _Asked, instants: list[datetime]) -> Iterator[str]:
