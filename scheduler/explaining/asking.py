@@ -15,11 +15,13 @@ from scheduler.explaining.run_facts import RunFacts
 from scheduler.explaining.runs import explain_run_facts
 from scheduler.explaining.scans import Scans, read_scans
 from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.opening import exclusive_key
 from scheduler.states import LAUNCHABLE, FireKind, FireOutcome, RunState
 
 PLANNED = (FireKind.SCHEDULED, FireKind.MISFIRE)
 # Nobody counts further: so many are many.
 AHEAD_LIMIT = 10_000
+LATEST = 20
 # A person who asks about 14:05 means the whole minute.
 MINUTE = timedelta(minutes=1)
 
@@ -68,12 +70,24 @@ def _schedule_facts(schedule: Schedule, scans: Scans) -> ScheduleFacts:
 
 def _latest(facts: ScheduleFacts, now: datetime) -> Explanation | None:
     """Return what the schedule does at the moment: its oldest unfinished run, else its latest fire."""
-    runs = TaskRun.objects.filter(schedule=facts.schedule)
-    unfinished = runs.filter(finished_at__isnull=True).order_by("pk").first()
+    unfinished = _unfinished(facts.schedule)
     if unfinished is not None:
         return explain_run(unfinished, now=now, scans=facts.scans)
     fire = Fire.objects.filter(schedule=facts.schedule).order_by("-fire_at").first()
     return _of_fire(facts, fire, fire.fire_at, now) if fire else None
+
+
+def _unfinished(schedule: Schedule) -> TaskRun | None:
+    """Return the run at the head of the schedule's queue, else an unfinished one among its latest.
+
+    Each is found by an index: nobody walks through a long history to learn that all of it has ended.
+    """
+    key = exclusive_key(schedule)
+    waiting = TaskRun.objects.filter(exclusive_key=key, finished_at__isnull=True).order_by("pk")
+    if key is not None and (head := waiting.first()):
+        return head
+    latest = TaskRun.objects.filter(schedule=schedule).order_by("-pk")[:LATEST]
+    return next((run for run in reversed(latest) if run.finished_at is None), None)
 
 
 def _exclusion(schedule: Schedule, at: datetime) -> str:
@@ -93,13 +107,22 @@ def _exclusion(schedule: Schedule, at: datetime) -> str:
 def _fire_of(schedule: Schedule, trigger: Trigger | None, at: datetime) -> Fire | None:
     """Return the fire that stands for an instant: its own, a skip that spans it, or one by hand in that minute."""
     fires = Fire.objects.filter(schedule=schedule)
-    if own := fires.filter(fire_at=at, kind__in=PLANNED).first():
-        return own
+    # Spans of skips do not overlap: only the nearest planned one can hold the instant, and it is one step in an index.
+    nearest = fires.filter(kind__in=PLANNED, fire_at__lte=at).order_by("-fire_at").first()
     is_due = trigger is None or cron.unbounded(trigger).latest_until(at) == at
+    if nearest is not None and _stands_for(nearest, at, is_due=is_due):
+        return nearest
     if is_due:
-        return fires.filter(missed_from__lte=at, missed_until__gte=at).order_by("-pk").first()
+        return None
     by_hand = fires.exclude(kind__in=PLANNED).filter(fire_at__gte=at, fire_at__lt=at + MINUTE)
-    return by_hand.order_by("fire_at").first() or fires.filter(missed_until=at).first()
+    return by_hand.order_by("fire_at").first()
+
+
+def _stands_for(fire: Fire, at: datetime, *, is_due: bool) -> bool:
+    """Tell whether a planned fire is the instant's own, or a skip that holds it."""
+    if at in (fire.fire_at, fire.missed_until):
+        return True
+    return is_due and fire.missed_until is not None and at <= fire.missed_until
 
 
 def _of_fire(about: ScheduleFacts, fire: Fire, at: datetime, now: datetime) -> Explanation:
