@@ -19,7 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django_celery_beat.models import PeriodicTask, PeriodicTasks
 
 from scheduler.importing.celery_beat import NotImported, Surroundings, schedule_of, text_of
-from scheduler.importing.items import Item, Outcome, as_new, as_present, carry_out, gone, imported_before
+from scheduler.importing.items import Item, Outcome, as_new, as_present, gone, imported_before
 from scheduler.models import Schedule
 
 _ALIAS = "celery-beat"
@@ -68,28 +68,37 @@ def beat_at(url: str | None) -> Iterator[Beat]:
         _forget()
 
 
+def plan(beat: Beat, here: Surroundings, *, now: datetime) -> list[Item]:
+    """Return what would become of each row, and which schedules' rows are gone; nothing is written."""
+    return _items(beat, here, now, keep=False, lock=False)
+
+
 def import_rows(beat: Beat, here: Surroundings, *, now: datetime, take_over: bool) -> list[Item]:
-    """Make schedules of the rows, all in one transaction.
+    """Make schedules of the rows, all in one transaction, and return what became of each.
 
     Args:
         take_over: disable in beat what fires here then, so that not both run it. In another database, that is
             committed last: were it to fail there, both would run it until the next import, and neither would be lost.
     """
     with transaction.atomic(using=beat.alias), transaction.atomic():
-        items = list(carry_out(plan(beat, here, now=now, lock=take_over), now=now))
+        items = _items(beat, here, now, keep=True, lock=take_over)
         return _taken_over(beat, items, now) if take_over else items
 
 
-def plan(beat: Beat, here: Surroundings, *, now: datetime, lock: bool = False) -> list[Item]:
-    """Return what would become of each row, and which schedules' rows are gone; nothing is written."""
-    known = {origin.rpartition(":")[0]: row for origin, row in imported_before(f"celery-beat:{beat.key}:").items()}
-    taken: set[str] = set()
-    rows = {f"celery-beat:{beat.key}:{row.pk}": row for row in _rows(beat, lock)}
-    items = [_item(row, prefix, here, known.get(prefix), taken, now) for prefix, row in rows.items()]
-    return [*items, *gone(schedule for prefix, schedule in known.items() if prefix not in rows)]
-
-
 # --- reading -----------------------------------------------------------------------------------------------------
+
+
+def _items(beat: Beat, here: Surroundings, now: datetime, *, keep: bool, lock: bool) -> list[Item]:
+    known = {origin.rpartition(":")[0]: row for origin, row in imported_before(f"celery-beat:{beat.key}:").items()}
+    rows = {f"celery-beat:{beat.key}:{row.pk}": row for row in _rows(beat, lock)}
+    taken: set[str] = set()
+
+    def brought(prefix: str, row: PeriodicTask) -> Item:
+        item = _item(row, prefix, here, known.get(prefix), now)
+        return as_new(item, taken, now=now, keep=keep) if item.outcome is Outcome.NEW else item
+
+    absent = [schedule for prefix, schedule in known.items() if prefix not in rows]
+    return [*(brought(prefix, row) for prefix, row in rows.items()), *gone(absent)]
 
 
 def _rows(beat: Beat, lock: bool) -> Iterable[PeriodicTask]:
@@ -100,9 +109,8 @@ def _rows(beat: Beat, lock: bool) -> Iterable[PeriodicTask]:
     yield from rows.select_related("interval", "solar", "clocked")
 
 
-def _item(
-    row: PeriodicTask, prefix: str, here: Surroundings, present: Schedule | None, taken: set[str], now: datetime
-) -> Item:
+def _item(row: PeriodicTask, prefix: str, here: Surroundings, present: Schedule | None, now: datetime) -> Item:
+    """Return the row as a schedule to be, as the one that it became before, or why it becomes none."""
     try:
         item = Item(row.pk, text_of(row), Outcome.LEFT, origin=f"{prefix}:{_digest(row)}", runs_there=row.enabled)
     except ValidationError as error:
@@ -111,7 +119,7 @@ def _item(
     if present is not None:
         return _compared(item, present)
     try:
-        return as_new(schedule_of(row, here, origin=item.origin, now=now), taken, now=now)
+        return schedule_of(row, here, origin=item.origin, now=now)
     except NotImported as refusal:
         return replace(item, outcome=refusal.outcome, reason=refusal.reason)
 

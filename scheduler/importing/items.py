@@ -17,7 +17,7 @@ from scheduler.cron import Trigger
 from scheduler.models import Schedule
 
 LONGEST_NAME = 200
-_NEEDED = ("name", "origin", "next_run_at", "enabled", "timezone")
+_NEEDED = ("name", "origin", "next_run_at", "enabled", "broken_reason", "timezone")
 
 
 class Outcome(StrEnum):
@@ -75,28 +75,67 @@ def imported_before(prefix: str) -> dict[str, Schedule]:
 
 def as_present(item: Item, schedule: Schedule) -> Item:
     """Return the item as the schedule that it became before."""
+    silence = _why_silent(schedule)
     return replace(
         item,
         outcome=Outcome.PRESENT,
         name=schedule.name,
-        reason="" if schedule.enabled else "It is paused here.",
-        options={"enabled": schedule.enabled, "timezone": schedule.timezone},
+        reason=silence,
+        options={"enabled": not silence, "timezone": schedule.timezone},
         next_run_at=schedule.next_run_at if schedule.enabled else None,
     )
 
 
-def as_new(item: Item, taken: set[str], *, now: datetime) -> Item:
-    """Return the item with a free name and its first fire, or refused; its schedule is made and taken back.
+def _why_silent(schedule: Schedule) -> str:
+    if not schedule.enabled:
+        return "It is paused here."
+    return "It is unscheduled here: its trigger cannot be read." if schedule.broken_reason else ""
+
+
+def as_new(item: Item, taken: set[str], *, now: datetime, keep: bool) -> Item:
+    """Create the item's schedule under a free name, by itself; a refused one says why.
 
     Args:
         taken: names that this import has given; this one's is added.
+        keep: whether the schedule stays. Otherwise it is taken back, and the item says what would become of it.
     """
-    item = replace(item, name=_free(item.name, taken))
-    taken.add(item.name)
-    with transaction.atomic():
-        rehearsed = _created(item, now)
-        transaction.set_rollback(True)
-    return replace(rehearsed, outcome=Outcome.NEW) if rehearsed.outcome is Outcome.IMPORTED else rehearsed
+    name = _free(item.name, taken)
+    try:
+        with transaction.atomic():
+            schedule = _create(item, name, now)
+            if not keep:
+                transaction.set_rollback(True)
+    except ValidationError as error:
+        return replace(item, outcome=Outcome.REFUSED, reason=" ".join(error.messages))
+    except (DataError, IntegrityError) as error:  # a NUL character in the parameters; another import that was first
+        reason = f"The database cannot keep it: {str(error).splitlines()[0]}."
+        return replace(item, outcome=Outcome.REFUSED, reason=reason)
+    taken.add(name)
+    outcome = Outcome.IMPORTED if keep else Outcome.NEW
+    return replace(item, outcome=outcome, name=name, next_run_at=schedule.next_run_at if schedule.enabled else None)
+
+
+def _create(item: Item, name: str, now: datetime) -> Schedule:
+    assert item.trigger is not None  # noqa: S101 -- what is to be imported has one
+    return schedules.create(
+        name=name,
+        job=item.job,
+        params=item.params,
+        trigger=item.trigger,
+        now=now,
+        origin=item.origin,
+        **item.options,
+    )
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """Return the name, numbered if another schedule has it."""
+    name, number = wanted, 1
+    while name in taken or Schedule.objects.filter(name=name).exists():
+        number += 1
+        suffix = f" ({number})"
+        name = wanted[: LONGEST_NAME - len(suffix)] + suffix
+    return name
 
 
 def gone(schedules: Iterable[Schedule]) -> Iterator[Item]:
@@ -113,40 +152,3 @@ def gone(schedules: Iterable[Schedule]) -> Iterator[Item]:
                 options={"timezone": row.timezone},
                 next_run_at=row.next_run_at,
             )
-
-
-def carry_out(items: Iterable[Item], *, now: datetime) -> Iterator[Item]:
-    """Create the schedules that are to be imported, each by itself; a refused one says why."""
-    for item in items:
-        yield _created(item, now) if item.outcome is Outcome.NEW else item
-
-
-def _created(item: Item, now: datetime) -> Item:
-    assert item.trigger is not None  # noqa: S101 -- what is to be imported has one
-    try:
-        with transaction.atomic():
-            schedule = schedules.create(
-                name=item.name,
-                job=item.job,
-                params=item.params,
-                trigger=item.trigger,
-                now=now,
-                origin=item.origin,
-                **item.options,
-            )
-    except ValidationError as error:
-        return replace(item, outcome=Outcome.REFUSED, reason=" ".join(error.messages))
-    except (DataError, IntegrityError) as error:  # a NUL character in the parameters; another import that was first
-        reason = f"The database cannot keep it: {str(error).splitlines()[0]}."
-        return replace(item, outcome=Outcome.REFUSED, reason=reason)
-    return replace(item, outcome=Outcome.IMPORTED, next_run_at=schedule.next_run_at if schedule.enabled else None)
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    """Return the name, numbered if another schedule has it."""
-    name, number = wanted, 1
-    while name in taken or Schedule.objects.filter(name=name).exists():
-        number += 1
-        suffix = f" ({number})"
-        name = wanted[: LONGEST_NAME - len(suffix)] + suffix
-    return name

@@ -21,20 +21,28 @@ CRON_PATH = "/usr/bin:/bin"
 LONGEST_COMMAND = 60
 
 
-def plan(sources: Iterable[Source], machine: Machine, *, now: datetime) -> Iterator[tuple[Source, list[Item]]]:
-    """Yield each source with what would become of its lines; nothing is written."""
+def import_lines(
+    sources: Iterable[Source], machine: Machine, *, now: datetime, apply: bool
+) -> Iterator[tuple[Source, list[Item]]]:
+    """Yield each source with what becomes of its lines; without `apply`, with what would, and nothing is written."""
     known = imported_before("crontab:")
     taken: set[str] = set()
     for source in sources:
-        items = list(_items(source, machine, known, taken, now))
+        items = list(_items(source, machine))
         still_there = {item.origin for item in items}
         absent = [row for origin, row in known.items() if _came_from(source, origin) and origin not in still_there]
-        yield source, [*items, *gone(absent)]
+        yield source, [*(_brought(item, known, taken, now, apply) for item in items), *gone(absent)]
 
 
-def _items(
-    source: Source, machine: Machine, known: dict[str, Schedule], taken: set[str], now: datetime
-) -> Iterator[Item]:
+def _brought(item: Item, known: dict[str, Schedule], taken: set[str], now: datetime, apply: bool) -> Item:
+    if item.outcome is not Outcome.NEW:
+        return item
+    present = known.get(item.origin)
+    return as_present(item, present) if present else as_new(item, taken, now=now, keep=apply)
+
+
+def _items(source: Source, machine: Machine) -> Iterator[Item]:
+    """Yield each line as a schedule to be, or why it becomes none."""
     seen: Counter[str] = Counter()
     for line in parse(source.content, with_user=source.with_user):
         if isinstance(line, Rejected):
@@ -43,11 +51,7 @@ def _items(
             continue
         digest = _digest(line)
         seen[digest] += 1
-        item = _item(line, _origin(source, digest, seen[digest]), source, machine)
-        if item.outcome is Outcome.NEW:
-            present = known.get(item.origin)
-            item = as_present(item, present) if present else as_new(item, taken, now=now)
-        yield item
+        yield _item(line, _origin(source, digest, seen[digest]), source, machine)
 
 
 def _item(entry: Entry, origin: str, source: Source, machine: Machine) -> Item:

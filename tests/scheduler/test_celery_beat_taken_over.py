@@ -94,13 +94,16 @@ def test_what_does_not_fire_here_is_left_to_beat(run: Run) -> None:
     """Taken over, it would run nowhere."""
     periodic(name="paused here")
     schedules.pause(imported(run), now=NOW, reason="holidays")
+    periodic(name="broken here")
+    run("--apply")
+    Schedule.objects.filter(name="broken here").update(broken_reason="no such zone", next_run_at=None)
     changed = periodic(name="changed there")
     run("--apply")
     PeriodicTask.objects.filter(pk=changed.pk).update(args='["x"]')
     periodic(name="refused", args="[")
     periodic(name="unknown", task="legacy.sync")
     run(*TAKE_OVER)
-    assert enabled_in_beat() == ["paused here", "changed there", "refused", "unknown"]
+    assert enabled_in_beat() == ["paused here", "broken here", "changed there", "refused", "unknown"]
 
 
 def test_a_running_beat_drops_the_rows_at_its_next_look(run: Run, beat: DatabaseScheduler) -> None:

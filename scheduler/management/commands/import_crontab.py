@@ -5,7 +5,6 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from django.db import OperationalError, ProgrammingError
 
 from project.kit.clock import database_now
 from scheduler.cron import TriggerError, zone
-from scheduler.importing.items import Item, Outcome, carry_out
-from scheduler.importing.schedules import plan
+from scheduler.importing.items import Item, Outcome
+from scheduler.importing.schedules import import_lines
 from scheduler.importing.sources import Machine, Missing, Source, from_file, on_this_machine, this_machine
 from scheduler.management.listing import (
     DRY_RUN,
@@ -56,7 +55,7 @@ class Command(BaseCommand):
             machine = this_machine(zone(options["tz"]).key if options["tz"] is not None else None)
             sources = _sources(options)
             found = [source for source in sources if isinstance(source, Source)]
-            listings = _listings(found, machine, database_now(), apply=options["apply"])
+            listings = list(import_lines(found, machine, now=database_now(), apply=options["apply"]))
         except TriggerError as error:
             raise CommandError(error.message) from error
         except (OperationalError, ProgrammingError) as error:
@@ -79,11 +78,6 @@ def _named(file: str, form: bool | None) -> Source | Missing:
     if file == "-":
         return Source("standard input", "-", sys.stdin.buffer.read(), bool(form), None)
     return from_file(Path(file), with_user=form)
-
-
-def _listings(found: list[Source], machine: Machine, now: datetime, *, apply: bool) -> list[Listing]:
-    planned = list(plan(found, machine, now=now))
-    return [(source, list(carry_out(items, now=now))) for source, items in planned] if apply else planned
 
 
 def _all_items(listings: list[Listing]) -> list[Item]:
