@@ -1,1 +1,1 @@
-"""Bringing what one has: crontabs become schedules."""
+"""Bringing what one has: crontabs and the rows of django-celery-beat become schedules, holidays calendars."""
