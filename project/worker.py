@@ -24,7 +24,6 @@ from scheduler.launching import RUN_TASK
 
 logger = logging.getLogger(__name__)
 
-TICK_SECONDS = 0.25
 SCAN_TASKS = {scan.task: name for name, scan in SCANS.items()}
 
 # In a child that was asked to stop: the result of its last task is on its way by then.
@@ -42,8 +41,9 @@ def wire() -> None:
     signals.worker_shutting_down.connect(lambda **_: keeper.stop(), weak=False)
     signals.task_prerun.connect(_before_task, weak=False)
     signals.task_postrun.connect(_after_task, weak=False)
-    for name, tick in (("leases", keeper.tick), ("lease guard", keeper.guard), ("scan watch", watch.tick)):
-        threading.Thread(target=_tick_for_ever, args=[tick, ForkGate()], name=name, daemon=True).start()
+    _tick_for_ever("leases", keeper.tick, seconds=0.25)
+    _tick_for_ever("lease guard", keeper.guard, seconds=0.25)
+    _tick_for_ever("scan watch", watch.tick, seconds=1.0)
 
 
 def scan_here(name: str) -> str:
@@ -73,16 +73,25 @@ class ForkGate:
             self.lock.release()
 
 
-def _tick_for_ever(tick: Callable[[], None], gate: ForkGate) -> None:
-    pause = threading.Event()
-    while not pause.wait(TICK_SECONDS):
-        with gate.lock:
-            try:
-                tick()
-            except Exception:
-                # One faulty tick must not end the care for the leases: it is loud, and the next one tries again.
-                logger.exception("a tick of the worker's main process failed")
-                connection.close()
+def _tick_for_ever(name: str, tick: Callable[[], None], *, seconds: float) -> None:
+    """Have a thread tick every so many seconds for as long as the process lives."""
+    gate, pause = ForkGate(), threading.Event()
+
+    def tick_on() -> None:
+        while not pause.wait(seconds):
+            with gate.lock:
+                _tick_safely(name, tick)
+
+    threading.Thread(target=tick_on, name=name, daemon=True).start()
+
+
+def _tick_safely(name: str, tick: Callable[[], None]) -> None:
+    try:
+        tick()
+    except Exception:
+        # One faulty tick must not end the care for the leases: it is loud, and the next one tries again.
+        logger.exception("a tick of the %s failed", name)
+        connection.close()
 
 
 # --- in the children -------------------------------------------------------------------------------------------

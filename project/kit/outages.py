@@ -27,17 +27,20 @@ def outlast(ask: Callable[[], Answer], *, seconds: float, monotonic: Callable[[]
         OperationalError, InterfaceError: it is still away.
     """
     deadline = monotonic() + seconds
+    told = False
     while True:
         try:
             return ask()
         except (OperationalError, InterfaceError) as error:
             if connection.in_atomic_block or monotonic() >= deadline:
                 raise
-            logger.warning("the database is away, asking again: %s", type(error).__name__)
+            if not told:
+                logger.warning("the database is away, asking again: %s", type(error).__name__)
+                told = True
         connection.close()
         time.sleep(PAUSE_SECONDS)
 
 
 def went_away() -> bool:
-    """Return whether this thread's connection to the database is broken."""
-    return connection.connection is not None and not connection.is_usable()
+    """Return whether this thread has no connection to the database that works."""
+    return connection.connection is None or not connection.is_usable()
