@@ -125,7 +125,7 @@ class LeaseKeeper:
             TaskRun.objects.filter(pk__in=free).update(lease_expires_at=now + lease_seconds())
 
     def _free_of_dead_children(self, held: list[TaskRun], now: datetime) -> None:
-        dead = [run for run in held if run.lease_pid and not _is_alive(run.lease_pid)]
+        dead = [run for run in held if run.lease_pid and not _is_our_child(run.lease_pid)]
         if dead:
             with _short_waits():
                 rescuing.free(dead, now=now, detail="Its process died.")
@@ -204,6 +204,14 @@ def free_of_dead_neighbours(*, now: datetime) -> int:
     # A child outlives its worker where the platform has no parent-death signal; then its lease decides.
     orphaned = [run for run in runs if not (run.lease_pid and _is_alive(run.lease_pid))]
     return rescuing.free(orphaned, now=now, detail="Its worker process died.")
+
+
+def _is_our_child(pid: int) -> bool:
+    """Whether the process lives, and is not a stranger that got the number of a dead child."""
+    try:
+        return _is_alive(pid) and psutil.Process(pid).ppid() == os.getpid()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _is_alive(pid: int) -> bool:
