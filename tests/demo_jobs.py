@@ -74,6 +74,12 @@ def one(run: RunContext) -> None:
     mark(run, item=1)
 
 
+@job("test.single", params=Marks)
+def single(run: RunContext) -> None:
+    """Leave one mark, and be long enough for a hint of its own."""
+    mark(run, item=1)
+
+
 @job("test.busy", params=Lasting)
 def busy(run: RunContext) -> None:
     """Keep the interpreter busy in one call of C that lets no other thread in."""

@@ -30,11 +30,13 @@ class Nemesis:
             self.kill_a_main_process: 3,
             self.kill_a_whole_process: 3,
             self.ask_one_to_stop: 3,
-            self.freeze_one: 3,
+            self.freeze_one: 2,
+            self.freeze_a_main_process: 2,
             self.cut_all_sessions: 3,
             self.empty_the_broker: 3,
             self.hang_the_broker: 1,
             self.restart_the_broker_empty: 1,
+            self.hang_the_database: 1,
             self.restart_the_database: 1,
         }
 
@@ -74,6 +76,13 @@ class Nemesis:
             self._let_it_work(self._random.uniform(1.0, LONGEST_FREEZE_SECONDS))
             frozen.thaw()
 
+    def freeze_a_main_process(self) -> None:
+        """Stop the main process of a runner in its tracks for a while; its children go on, and nobody cares."""
+        frozen = self._one("runner")
+        signal_if_there(frozen.pid, signal.SIGSTOP)
+        self._let_it_work(self._random.uniform(1.0, LONGEST_FREEZE_SECONDS))
+        signal_if_there(frozen.pid, signal.SIGCONT)
+
     def cut_all_sessions(self) -> None:
         """End all sessions of the database."""
         with psycopg.connect(self._postgresql.url) as session:
@@ -89,6 +98,13 @@ class Nemesis:
         os.kill(process, signal.SIGSTOP)
         self._let_it_work(self._random.uniform(1.0, LONGEST_OUTAGE_SECONDS))
         os.kill(process, signal.SIGCONT)
+
+    def hang_the_database(self) -> None:
+        """Stop PostgreSQL in its tracks for a while, with all its sessions."""
+        group = server_process(self._postgresql)
+        os.killpg(group, signal.SIGSTOP)
+        self._let_it_work(self._random.uniform(1.0, LONGEST_FREEZE_SECONDS))
+        os.killpg(group, signal.SIGCONT)
 
     def restart_the_broker_empty(self) -> None:
         """Kill Redis, and start it again after a while."""

@@ -25,7 +25,7 @@ def test_a_long_backlog_waits_in_rows_and_the_broker_holds_no_more_hints_than_it
     limit = 20
     house.start("worker", "beat", TIDELINE_QUEUE_LIMIT=str(limit))
     house.runner()
-    runs = [house.open(items=1) for _ in range(200)]
+    runs = [house.open("test.single") for _ in range(200)]
     broker = redis.Redis.from_url(house.broker.url)
     lengths = []
 
@@ -41,7 +41,7 @@ def test_a_long_backlog_waits_in_rows_and_the_broker_holds_no_more_hints_than_it
 
 def test_runners_that_stop_amid_five_hundred_hints_lose_and_fail_none(house: House) -> None:
     house.scanners()
-    runs = [house.open(items=1) for _ in range(500)]
+    runs = [house.open("test.single") for _ in range(500)]
     for already_done in (100, 250):
         runner = house.runner()
         house.wait_until(lambda least=already_done: done() >= least, what=f"{already_done} runs to be done")
