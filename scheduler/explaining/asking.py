@@ -22,8 +22,7 @@ PLANNED = (FireKind.SCHEDULED, FireKind.MISFIRE)
 # Nobody counts further: so many are many.
 AHEAD_LIMIT = 10_000
 LATEST = 20
-# A person who asks about 14:05 means the whole minute.
-MINUTE = timedelta(minutes=1)
+MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 
 
 def explain_run(run: TaskRun, *, now: datetime, scans: Scans | None = None) -> Explanation:
@@ -46,6 +45,7 @@ def explain(
     facts = _schedule_facts(schedule, scans or read_scans())
     if at is None:
         return replace(explain_standing(facts, now), run=_latest(facts, now))
+    at = _meant(schedule, facts.trigger, at)
     fire = _fire_of(schedule, facts.trigger, at)
     if fire is None:
         return explain_unrecorded(facts, at, now, _exclusion(schedule, at))
@@ -74,7 +74,8 @@ def _latest(facts: ScheduleFacts, now: datetime) -> Explanation | None:
     if unfinished is not None:
         return explain_run(unfinished, now=now, scans=facts.scans)
     fire = Fire.objects.filter(schedule=facts.schedule).order_by("-fire_at").first()
-    return _of_fire(facts, fire, fire.fire_at, now) if fire else None
+    # what comes next is said of the schedule already
+    return replace(_of_fire(facts, fire, fire.fire_at, now), next_step="", next_at=None) if fire else None
 
 
 def _unfinished(schedule: Schedule) -> TaskRun | None:
@@ -102,6 +103,17 @@ def _exclusion(schedule: Schedule, at: datetime) -> str:
 
 
 # --- fires -----------------------------------------------------------------------------------------------------
+
+
+def _meant(schedule: Schedule, trigger: Trigger | None, at: datetime) -> datetime:
+    """Return the instant that somebody means who writes it to the minute or to the second: what fired in it, else
+    what is due in it. An interval counts from a moment of its own.
+    """
+    until = at + (MINUTE if at.second == 0 else SECOND) if at.microsecond == 0 else at + timedelta.resolution
+    fired = Fire.objects.filter(schedule=schedule, kind__in=PLANNED, fire_at__gte=at, fire_at__lt=until)
+    if own := fired.order_by("fire_at").first():
+        return own.fire_at
+    return next(cron.unbounded(trigger).instants(at, until), at) if trigger is not None else at
 
 
 def _fire_of(schedule: Schedule, trigger: Trigger | None, at: datetime) -> Fire | None:

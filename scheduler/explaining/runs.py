@@ -1,7 +1,7 @@
 """Where a run stands and why: pure decisions over rows that were read."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from scheduler import rescuing, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
@@ -9,6 +9,7 @@ from scheduler.explaining.launches import explain_due, explain_to_come
 from scheduler.explaining.run_facts import RunFacts, sentence, silence_of
 from scheduler.states import LAUNCHABLE, EventTrigger, RunState
 
+SECOND = timedelta(seconds=1)
 AGAIN = "It has ended and changes no more; to do its work again, run it again"
 
 
@@ -35,8 +36,9 @@ def _ended(facts: RunFacts, finished_at: datetime) -> Explanation:
 
 
 def _done(facts: RunFacts, at: str) -> tuple[Situation, str]:
-    took = f", {wording.duration(facts.run.duration)} after it had begun" if facts.run.duration else ""
-    return Situation.DONE, f"did the work of {facts.run.stat_date}: it was done {at}{took}."
+    run = facts.run
+    took = f", {wording.duration(run.duration)} after it had begun" if run.duration and run.duration >= SECOND else ""
+    return Situation.DONE, f"did the work of {run.stat_date}: it was done {at}{took}."
 
 
 def _failed(facts: RunFacts, at: str) -> tuple[Situation, str]:
@@ -46,9 +48,9 @@ def _failed(facts: RunFacts, at: str) -> tuple[Situation, str]:
         return Situation.POISON, f"was given up {at}: {lost}. The work itself may be what kills the workers."
     if trigger == EventTrigger.MANUAL:
         return Situation.GIVEN_UP, f"was given up by {_actor(facts)} {at}.{why}"
-    tries = f"failed {run.failure_count} times" if run.failure_count > 1 else "failed"
+    tries = f"failed {run.failure_count} times, the last time" if run.failure_count > 1 else "failed"
     left = "its retries are used up" if run.retry_delays else "no retry is planned for it"
-    return Situation.FAILED, f"{tries}, the last time {at}, and {left}.{why}"
+    return Situation.FAILED, f"{tries} {at}, and {left}.{why}"
 
 
 def _cancelled(facts: RunFacts, at: str) -> tuple[Situation, str]:

@@ -51,7 +51,7 @@ def shown_on(stream: TextIO) -> Iterator[Callable[[Glance], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=stream)) as bar:
+    with Progress(*columns, console=Console(file=stream), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda glance: bar.update(
             task, description=escape(glance.says), completed=glance.done or 0, total=glance.total
