@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 CHANGED = "The schedule was changed before it fired"
 
+# Added to a skip that begins later than it would, as its first instants are recorded: the clock had been set back.
+RECORDED_BEFORE = "What was recorded before stays as it is."
+
 
 def local(instant: datetime, zone: str) -> str:
     """Return the instant as a wall clock in the zone shows it, or in UTC if there is no such zone any more."""
