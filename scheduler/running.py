@@ -118,7 +118,8 @@ def _settle_question(claim: Claim, outcome: Outcome, now: datetime) -> bool:
     """Settle the attempt and store what it asks, as the run's next segment, in one transaction."""
     with transaction.atomic():
         settled = _settle(claim, outcome, now, {})
-        if TaskRun.objects.filter(pk=claim.run_id, state=RunState.AWAITING_APPROVAL).exists():
+        # Settled may also mean cancelled. Not settled: somebody else has the run, and may ask by now himself.
+        if settled and TaskRun.objects.filter(pk=claim.run_id, state=RunState.AWAITING_APPROVAL).exists():
             approvals = Approval.objects.filter(run=claim.run_id)
             approvals.create(
                 run_id=claim.run_id, segment=approvals.count() + 1, question=outcome.question, asked_at=now
