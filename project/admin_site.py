@@ -9,7 +9,17 @@ from django.utils.translation import gettext_lazy as _
 
 # How the navigation is ordered: what is looked at daily first. What is not named follows by its own name.
 APP_ORDER = ("scheduler", "project", "django_celery_beat", "auth", "admin")
-MODEL_ORDER = ("Schedule", "TaskRun", "Fire", "Attempt", "RunEvent")
+MODEL_ORDER = (
+    "Schedule",
+    "TaskRun",
+    "Approval",
+    "Backfill",
+    "Fire",
+    "Attempt",
+    "RunEvent",
+    "Calendar",
+    "CalendarDay",
+)
 
 
 class TidelineAdminSite(AdminSite):

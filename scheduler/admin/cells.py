@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -125,6 +126,18 @@ def schedule_link(schedule_id: int | None, name: str) -> SafeString:
 def fire_link(fire: Fire, text: str) -> SafeString:
     """Return a link to the page of a fire."""
     return format_html('<a href="{}">{}</a>', reverse("admin:scheduler_fire_change", args=[fire.pk]), text)
+
+
+def row_link(row: Model) -> SafeString:
+    """Return a link to the page of a row, under its own name."""
+    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+    return format_html('<a href="{}">{}</a>', address, str(row))
+
+
+def seal(text: str) -> SafeString:
+    """Return the seal of an ended run: its beginning, and all of it on hover."""
+    title = _("SHA-256 of what the run was to do and did: %(seal)s") % {"seal": text}
+    return format_html('<code title="{}">{}…</code>', title, text[:12])
 
 
 def strip(runs: Iterable[dict[str, Any]]) -> SafeString:

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from project.kit.admin import DayFilter, QuestionFilter
-from scheduler.admin.questions import RUN_QUESTIONS, SCHEDULE_QUESTIONS
+from scheduler.admin.questions import APPROVAL_QUESTIONS, RUN_QUESTIONS, SCHEDULE_QUESTIONS
 from scheduler.jobs.registry import JOBS
 from scheduler.models import Schedule
 
@@ -23,6 +23,12 @@ class ScheduleQuestionFilter(QuestionFilter):
     """Schedules by what people ask about them."""
 
     questions = SCHEDULE_QUESTIONS
+
+
+class ApprovalQuestionFilter(QuestionFilter):
+    """Approvals by what people ask about them."""
+
+    questions = APPROVAL_QUESTIONS
 
 
 class DataDayFilter(DayFilter):
@@ -45,6 +51,23 @@ class JobFilter(SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows of the chosen job."""
         return queryset.filter(job=self.value()) if self.value() else queryset
+
+
+class BackfillFilter(SimpleListFilter):
+    """Runs of the one backfill that a link named."""
+
+    title = _("backfill")
+    parameter_name = "backfill"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the named backfill."""
+        named = request.GET.get(self.parameter_name, "")
+        return [(named, f"#{named}")] if named.isdecimal() else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the runs of the named backfill."""
+        named = self.value()
+        return queryset.filter(backfill=named) if named and named.isdecimal() else queryset
 
 
 class ScheduleFilter(SimpleListFilter):

@@ -106,6 +106,28 @@ def never_fired(now: datetime) -> Q:
     return Q(~Exists(Fire.objects.filter(schedule=OuterRef("pk"))))
 
 
+def is_open(now: datetime) -> Q:
+    """Approvals for whose answer a run waits."""
+    return Q(answer="", run__state=RunState.AWAITING_APPROVAL)
+
+
+def is_answered(now: datetime) -> Q:
+    """Approvals that a person has answered."""
+    return ~Q(answer="")
+
+
+def is_left_open(now: datetime) -> Q:
+    """Approvals whose run was cancelled before anybody answered."""
+    return Q(answer="") & ~Q(run__state=RunState.AWAITING_APPROVAL)
+
+
+APPROVAL_QUESTIONS = (
+    Question("open", _("waiting for an answer"), is_open),
+    Question("answered", _("answered"), is_answered),
+    Question("left-open", _("never answered"), is_left_open),
+)
+
+
 SCHEDULE_QUESTIONS = (
     Question("due", _("due now"), is_due),
     Question("overdue", _("overdue"), is_late),

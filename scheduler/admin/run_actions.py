@@ -6,9 +6,9 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import Asked, Done, ObjectAction, relative
+from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm, relative
 from scheduler import operations
-from scheduler.models import TaskRun
+from scheduler.models import Approval, TaskRun
 from scheduler.states import RunState
 
 # --- cancel ----------------------------------------------------------------------------------------------------
@@ -80,6 +80,69 @@ def _go_on_consequences(run: TaskRun, now: datetime) -> list[str]:
 def _let_go_on(run: TaskRun, asked: Asked) -> Done:
     operations.let_go_on(run, now=asked.now, actor=asked.actor, reason=asked.reason)
     return Done(_("Run #%(id)s goes on.") % _named(run))
+
+
+def _give_up_consequences(run: TaskRun, now: datetime) -> list[str]:
+    sentences = [
+        _("It ends as failed, for good. It is not retried."),
+        _("Its work for %(day)s can be run again, from nothing or from its progress, as a new run.")
+        % {"day": run.stat_date},
+    ]
+    if run.exclusive_key:
+        sentences.append(_("The runs of its schedule that wait for it go on."))
+    return sentences
+
+
+def _give_up(run: TaskRun, asked: Asked) -> Done:
+    operations.give_up(run, now=asked.now, actor=asked.actor, reason=asked.reason)
+    return Done(_("Run #%(id)s is given up.") % _named(run))
+
+
+# --- approve, reject -------------------------------------------------------------------------------------------
+
+
+def _answer_obstacle(run: TaskRun) -> str:
+    if run.state == RunState.AWAITING_APPROVAL:
+        return ""
+    return _("Run #%(id)s is %(state)s; it asks nothing.") % _named(run)
+
+
+def _approve_consequences(run: TaskRun, now: datetime) -> list[str]:
+    return [
+        _asked(run, now),
+        _("It is due at once, for its data day %(day)s, and goes on behind this question.") % {"day": run.stat_date},
+    ]
+
+
+def _reject_consequences(run: TaskRun, now: datetime) -> list[str]:
+    return [
+        _asked(run, now),
+        _("The run is cancelled. What it has done so far stays done, and its checkpoint is kept."),
+    ]
+
+
+def _asked(run: TaskRun, now: datetime) -> str:
+    question = open_question(run)
+    if question is None:
+        return _("It asks nothing any more.")
+    values = {"when": relative(question.asked_at, now), "question": question.question}
+    return _("It asked %(when)s: “%(question)s”") % values
+
+
+def open_question(run: TaskRun) -> Approval | None:
+    """Return the question for whose answer the run waits."""
+    if run.state != RunState.AWAITING_APPROVAL:
+        return None
+    return run.approvals.filter(answer="").order_by("-segment").first()
+
+
+def _answer(*, approve: bool) -> Callable[[TaskRun, Asked], Done]:
+    def perform(run: TaskRun, asked: Asked) -> Done:
+        operations.answer(run, approve=approve, now=asked.now, actor=asked.actor, why=asked.reason)
+        said = _("Run #%(id)s is approved and goes on.") if approve else _("Run #%(id)s is rejected and cancelled.")
+        return Done(said % _named(run))
+
+    return perform
 
 
 # --- run again -------------------------------------------------------------------------------------------------
@@ -156,6 +219,36 @@ LET_GO_ON = ObjectAction(
     tone="primary",
     bulk=True,
 )
+GIVE_UP = ObjectAction(
+    name="give-up",
+    label=gettext_lazy("Give up"),
+    permission="scheduler.resume_taskrun",
+    obstacle=_go_on_obstacle,
+    consequences=_give_up_consequences,
+    perform=_give_up,
+    form=RequiredReasonForm,
+    tone="danger",
+    bulk=True,
+)
+APPROVE = ObjectAction(
+    name="approve",
+    label=gettext_lazy("Approve"),
+    permission="scheduler.answer_approval",
+    obstacle=_answer_obstacle,
+    consequences=_approve_consequences,
+    perform=_answer(approve=True),
+    tone="primary",
+)
+REJECT = ObjectAction(
+    name="reject",
+    label=gettext_lazy("Reject"),
+    permission="scheduler.answer_approval",
+    obstacle=_answer_obstacle,
+    consequences=_reject_consequences,
+    perform=_answer(approve=False),
+    form=RequiredReasonForm,
+    tone="danger",
+)
 RUN_AGAIN_FROM_PROGRESS = ObjectAction(
     name="again-from-progress",
     label=gettext_lazy("Run again from progress"),
@@ -172,4 +265,4 @@ RUN_AGAIN_FROM_NOTHING = ObjectAction(
     consequences=_again_consequences(from_progress=False),
     perform=_again(from_progress=False),
 )
-RUN_ACTIONS = (LET_GO_ON, RETRY_NOW, RUN_AGAIN_FROM_PROGRESS, RUN_AGAIN_FROM_NOTHING, CANCEL)
+RUN_ACTIONS = (APPROVE, REJECT, LET_GO_ON, GIVE_UP, RETRY_NOW, RUN_AGAIN_FROM_PROGRESS, RUN_AGAIN_FROM_NOTHING, CANCEL)

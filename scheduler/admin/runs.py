@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import BulkActionsMixin, HistoryAdmin, ObjectPageMixin, seen_at, when
 from scheduler.admin import cells, why
-from scheduler.admin.filters import DataDayFilter, JobFilter, RunQuestionFilter, ScheduleFilter
-from scheduler.admin.run_actions import RUN_ACTIONS
+from scheduler.admin.filters import BackfillFilter, DataDayFilter, JobFilter, RunQuestionFilter, ScheduleFilter
+from scheduler.admin.run_actions import RUN_ACTIONS, open_question
 from scheduler.admin.secret_params import masked
 from scheduler.explaining import explain_run
 from scheduler.models import Attempt, Schedule, TaskRun
@@ -24,6 +24,7 @@ from scheduler.states import RunState
 ATTEMPTS_SHOWN = 20
 EVENTS_SHOWN = 100
 RERUNS_SHOWN = 10
+APPROVALS_SHOWN = 100
 REFRESH_SECONDS = 2
 
 
@@ -33,7 +34,7 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
 
     list_display = ("number", "name", "day", "badges", "next_or_last", "why", "bar", "tries", "started", "lasted")
     list_display_links = ("number", "name")
-    list_filter = (RunQuestionFilter, "state", JobFilter, ScheduleFilter, DataDayFilter)
+    list_filter = (RunQuestionFilter, "state", JobFilter, ScheduleFilter, BackfillFilter, DataDayFilter)
     search_fields = ("name",)
     search_help_text = gettext_lazy("number, or part of a schedule's name")
     ordering = ("-id",)
@@ -118,6 +119,8 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
         return {
             "run": row,
             "badges": cells.run_badges(row, now),
+            "question": open_question(row),
+            "approvals": list(row.approvals.order_by("segment").exclude(answer="")[:APPROVALS_SHOWN]),
             "why": why.shown(explain_run(row, now=now), now),
             "actions": self.offered_actions(request, row),
             "progress": cells.progress(row),
@@ -151,6 +154,7 @@ def _facts(run: TaskRun, now: datetime) -> list[tuple[str, Any]]:
         (_("data day"), run.stat_date.isoformat()),
         (_("schedule"), cells.schedule_link(run.schedule_id, run.schedule.name) if run.schedule else None),
         (_("fire"), cells.fire_link(run.fire, cells.kind_text(run.fire.kind)) if run.fire else None),
+        (_("backfill"), cells.row_link(run.backfill) if run.backfill else None),
         (_("run again of"), cells.run_link(run.rerun_of_id) if run.rerun_of_id else None),
         (_("job"), run.job),
         (_("planned"), when(run.planned_at, now)),
@@ -167,6 +171,7 @@ def _facts(run: TaskRun, now: datetime) -> list[tuple[str, Any]]:
         (_("attempt timeout"), cells.seconds_text(run.timeout_seconds) if run.timeout_seconds else None),
         (_("when interrupted"), run.get_on_interrupt_display()),
         (_("priority"), run.priority or None),
+        (_("seal"), cells.seal(run.seal) if run.seal else None),
     ]
     return [(label, value) for label, value in facts if value is not None]
 

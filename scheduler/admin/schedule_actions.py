@@ -1,16 +1,21 @@
 """What a person can do with a schedule beside editing it."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from project.kit.admin import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm, absolute
-from scheduler import cron, operations, schedules
+from scheduler import backfilling, cron, operations, schedules
 from scheduler.cron import TriggerError
 from scheduler.models import Schedule
+
+
+def _day_input() -> forms.DateInput:
+    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+
 
 # --- run now ---------------------------------------------------------------------------------------------------
 
@@ -21,7 +26,7 @@ class RunNowForm(ReasonForm):
     stat_date = forms.DateField(
         label=gettext_lazy("Data day"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        widget=_day_input(),
     )
     field_order = ("stat_date", "reason")
 
@@ -122,6 +127,77 @@ def _data_day(schedule: Schedule, now: datetime) -> str | None:
     return cron.stat_date(now, schedule.timezone, schedule.stat_date_offset).isoformat()
 
 
+# --- backfill --------------------------------------------------------------------------------------------------
+
+
+class BackfillForm(ReasonForm):
+    """Which days, how many at once, and why. Sent once it says how many runs that is; sent again it is confirmed."""
+
+    first_day = forms.DateField(label=gettext_lazy("First data day"), widget=_day_input())
+    last_day = forms.DateField(label=gettext_lazy("Last data day"), widget=_day_input())
+    parallel = forms.IntegerField(
+        label=gettext_lazy("At once"),
+        initial=1,
+        min_value=1,
+        max_value=1000,
+        help_text=gettext_lazy("So many of its runs may be in progress at the same time."),
+    )
+    again = forms.BooleanField(
+        label=gettext_lazy("Also days that are done"),
+        required=False,
+        help_text=gettext_lazy("Else days that are done, or that another backfill is to do, are left out."),
+    )
+    confirmed = forms.CharField(required=False, widget=forms.HiddenInput)
+    field_order = ("first_day", "last_day", "parallel", "again", "reason")
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a range that makes no sense, and one whose runs were not counted before the person's eyes."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors or not isinstance(self.row, Schedule):
+            return cleaned
+        days = backfilling.days_to_do(
+            self.row, **{name: cleaned[name] for name in ("first_day", "last_day", "parallel", "again")}, now=self.now
+        )
+        counted = f"{days[0]} {days[-1]} {len(days)} {cleaned['parallel']}"
+        if cleaned["confirmed"] != counted:
+            self.data = {**self.data.dict(), "confirmed": counted}  # type: ignore[attr-defined]
+            raise forms.ValidationError(_counted(days, cleaned["parallel"]))
+        return cleaned
+
+
+def _counted(days: list[date], parallel: int) -> str:
+    text = ngettext(
+        "This opens %(count)s run, for %(first)s. Send it once more to open it.",
+        "This opens %(count)s runs, for %(first)s to %(last)s, at most %(parallel)s at once. "
+        "Send it once more to open them.",
+        len(days),
+    )
+    return text % {"count": len(days), "first": days[0], "last": days[-1], "parallel": parallel}
+
+
+def _backfill_obstacle(schedule: Schedule) -> str:
+    try:
+        schedule.as_trigger()
+    except TriggerError as error:
+        return _("“%(name)s” cannot be backfilled: %(why)s") % {"name": schedule.name, "why": error}
+    return ""
+
+
+def _backfill_consequences(schedule: Schedule, now: datetime) -> list[str]:
+    return [
+        _("One run of “%(job)s” is opened for each data day, the oldest first. Before that you see how many these are.")
+        % {"job": schedule.job},
+        _("They are beside the plan: the schedule's own runs go on meanwhile, and excluded dates do not count."),
+        _("What is left of it can be cancelled as a whole."),
+    ]
+
+
+def _backfill(schedule: Schedule, asked: Asked) -> Done:
+    wanted = {name: asked.values[name] for name in ("first_day", "last_day", "parallel", "again")}
+    backfill = backfilling.open_backfill(schedule, **wanted, now=asked.now, actor=asked.actor, reason=asked.reason)
+    return Done(_("The backfill was opened with %(count)s runs.") % {"count": backfill.runs.count()}, show=backfill)
+
+
 RUN_NOW = ObjectAction(
     name="run-now",
     label=gettext_lazy("Run now"),
@@ -152,4 +228,13 @@ ENABLE = ObjectAction(
     tone="primary",
     bulk=True,
 )
-SCHEDULE_ACTIONS = (RUN_NOW, ENABLE, PAUSE)
+BACKFILL = ObjectAction(
+    name="backfill",
+    label=gettext_lazy("Backfill"),
+    permission="scheduler.backfill_schedule",
+    obstacle=_backfill_obstacle,
+    consequences=_backfill_consequences,
+    perform=_backfill,
+    form=BackfillForm,
+)
+SCHEDULE_ACTIONS = (RUN_NOW, BACKFILL, ENABLE, PAUSE)

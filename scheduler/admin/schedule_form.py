@@ -18,13 +18,13 @@ from project.kit.clock import database_now
 from scheduler import cron, schedules
 from scheduler.admin.cells import pretty_json
 from scheduler.admin.secret_params import masked, unmasked
-from scheduler.admin.wall_clock import WallClockField, from_wall, on_wall
+from scheduler.admin.wall_clock import ClockInput, WallClockField, from_wall, on_wall
 from scheduler.cron import TriggerError
 from scheduler.jobs.registry import JOBS
 from scheduler.models import Schedule
 
 COMMAND = "command"
-WALL_CLOCK_FIELDS = ("anchor_at", "once_at")
+WALL_CLOCK_FIELDS = ("anchor_at", "once_at", "starts_at", "ends_at")
 
 FIELDSETS: tuple[tuple[Any, Any], ...] = (
     (gettext_lazy("What"), {"fields": ("name", "job", "params", "description")}),
@@ -41,6 +41,19 @@ FIELDSETS: tuple[tuple[Any, Any], ...] = (
                 "stat_date_offset",
             ),
             "classes": ("when",),
+        },
+    ),
+    (
+        gettext_lazy("When not, and when later"),
+        {
+            "fields": (
+                "starts_at",
+                "ends_at",
+                "calendar",
+                "on_excluded",
+                "jitter_seconds",
+                ("quiet_from", "quiet_until"),
+            )
         },
     ),
     (
@@ -108,6 +121,16 @@ class ScheduleForm(VersionLockedForm):
     once_at = WallClockField(
         label=gettext_lazy("Once at"), required=False, help_text=gettext_lazy("By the clocks of the time zone below.")
     )
+    starts_at = WallClockField(
+        label=gettext_lazy("Starts"),
+        required=False,
+        help_text=gettext_lazy("By the clocks of its time zone. It fires from this time on. Empty: at once."),
+    )
+    ends_at = WallClockField(
+        label=gettext_lazy("Ends"),
+        required=False,
+        help_text=gettext_lazy("By the clocks of its time zone. It fires until this time. Empty: for ever."),
+    )
 
     class Meta:
         model = Schedule
@@ -117,6 +140,8 @@ class ScheduleForm(VersionLockedForm):
             "timezone": forms.TextInput(attrs={"list": "zones", "size": 30, "autocomplete": "off"}),
             "description": forms.Textarea(attrs={"rows": 2}),
             "retry_delays": forms.TextInput(attrs={"size": 30}),
+            "quiet_from": ClockInput(),
+            "quiet_until": ClockInput(),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -19,6 +19,8 @@ from scheduler.models import Fire, Schedule, TaskRun
 
 STRIP_ON_PAGE = 60
 FIRES_SHOWN = 6
+# Without these being right there is no preview of a form that is being typed.
+PREVIEWED_FIELDS = (*schedules.TRIGGER_FIELDS, "quiet_from", "quiet_until")
 RUNS_SHOWN = 6
 
 
@@ -44,7 +46,7 @@ def overview(schedule: Schedule, now: datetime) -> dict[str, Any]:
         "why": why.shown(explain(schedule, now=now), now),
         "upcoming": _upcoming_of(schedule, now),
         "fires": [_fire_line(fire, now) for fire in fires.defer(*_heavy("run__"))[:FIRES_SHOWN]],
-        "runs": [_run_line(run, now) for run in runs.defer(*_heavy())[:RUNS_SHOWN]],
+        "runs": [run_line(run, now) for run in runs.defer(*_heavy())[:RUNS_SHOWN]],
         "strip": cells.strip(runs.values_list(strip_cell(), flat=True)[:STRIP_ON_PAGE]),
     }
 
@@ -58,24 +60,24 @@ def strip_cell() -> JSONObject:
 def preview(form: ScheduleForm, now: datetime) -> dict[str, Any]:
     """Return the times that the typed trigger would fire, or what is wrong with it."""
     form.full_clean()
-    faults = [fault for name in schedules.TRIGGER_FIELDS for fault in form.errors.get(name, ())]
+    faults = [fault for name in PREVIEWED_FIELDS for fault in form.errors.get(name, ())]
     if faults:
         return {"faults": faults}
-    return _upcoming(form.draft.as_trigger(), form.draft.timezone, now)
+    return _upcoming(form.draft, form.draft.as_trigger(), now)
 
 
 def _upcoming_of(schedule: Schedule, now: datetime) -> dict[str, Any]:
     try:
-        return _upcoming(schedule.as_trigger(), schedule.timezone, now)
+        return _upcoming(schedule, schedule.as_trigger(), now)
     except TriggerError as error:
         return {"faults": [str(error)]}
 
 
-def _upcoming(trigger: Trigger, zone: str, now: datetime) -> dict[str, Any]:
+def _upcoming(schedule: Schedule, trigger: Trigger, now: datetime) -> dict[str, Any]:
     return {
         "words": triggers.trigger_in_words(trigger),
-        "zone": zone,
-        "times": triggers.upcoming(trigger, zone, now),
+        "zone": schedule.timezone,
+        "times": triggers.upcoming(schedule, trigger, now),
         "remarks": cron.remarks(trigger),
     }
 
@@ -91,7 +93,8 @@ def _fire_line(fire: Fire, now: datetime) -> dict[str, Any]:
     }
 
 
-def _run_line(run: TaskRun, now: datetime) -> dict[str, Any]:
+def run_line(run: TaskRun, now: datetime) -> dict[str, Any]:
+    """Return what a table of runs shows of one."""
     return {
         "run": cells.run_link(run.pk),
         "stat_date": run.stat_date.isoformat(),

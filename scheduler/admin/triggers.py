@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from project.kit.admin import absolute, span, when
 from scheduler import cron
+from scheduler.admin.obstacles import obstacles_of
 from scheduler.cron import Cron, Interval, Once, Trigger
 from scheduler.cron.expression import parse
 from scheduler.models import Schedule
@@ -50,13 +51,22 @@ def trigger_in_words(trigger: Trigger) -> str:
             return _("Once at %(instant)s") % {"instant": absolute(at)}
 
 
-def upcoming(trigger: Trigger, zone: str, now: datetime) -> list[Upcoming]:
-    """Return the next times of the trigger, with a remark where a change of the clocks moves or doubles one."""
+def upcoming(schedule: Schedule, trigger: Trigger, now: datetime) -> list[Upcoming]:
+    """Return the next times of the schedule's trigger.
+
+    A remark says where a change of the clocks moves or doubles one, an excluded date skips or moves it, or its run
+    is due in quiet hours.
+    """
     instants = list(islice(trigger.instants(now, now + HORIZON), UPCOMING))
-    remarks = cron.shifted_by_daylight_saving(trigger, instants)
-    there, here = cron.zone(zone), timezone.get_current_timezone()
+    shifts, obstacles = cron.shifted_by_daylight_saving(trigger, instants), obstacles_of(schedule, instants)
+    there, here = cron.zone(schedule.timezone), timezone.get_current_timezone()
     return [
-        Upcoming(_clock(instant, there), _clock(instant, here), when(instant, now), remarks.get(instant, ""))
+        Upcoming(
+            _clock(instant, there),
+            _clock(instant, here),
+            when(instant, now),
+            " ".join(remarks[instant] for remarks in (shifts, obstacles) if instant in remarks),
+        )
         for instant in instants
     ]
 

@@ -1,6 +1,6 @@
 """Form fields for instants on the clocks of a schedule's own zone, whoever looks at them and from where."""
 
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,6 +22,21 @@ class WallClockInput(forms.DateTimeInput):
     def format_value(self, value: Any) -> str | None:
         """Return the time as the browser posts it back: without seconds where there are none."""
         if not isinstance(value, datetime):
+            return str(value) if value else None
+        return value.isoformat(timespec="seconds" if value.second else "minutes")
+
+
+class ClockInput(forms.TimeInput):
+    """The browser's own field for a time of the day."""
+
+    input_type = "time"
+
+    def __init__(self) -> None:
+        super().__init__(attrs={"step": 1})
+
+    def format_value(self, value: Any) -> str | None:
+        """Return the time as the browser posts it back: without seconds where there are none."""
+        if not isinstance(value, time):
             return str(value) if value else None
         return value.isoformat(timespec="seconds" if value.second else "minutes")
 

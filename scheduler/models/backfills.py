@@ -25,6 +25,7 @@ class Backfill(models.Model):
         verbose_name = _("backfill")
         verbose_name_plural = _("backfills")
         ordering = ("-id",)
+        permissions = (("cancel_backfill", _("Can cancel what is left of a backfill")),)
         constraints = (
             models.CheckConstraint(name="backfill_goes_forward", condition=Q(first_day__lte=F("last_day"))),
             models.CheckConstraint(name="backfill_is_bounded", condition=Q(parallel__gte=1)),

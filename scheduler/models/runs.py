@@ -97,7 +97,8 @@ class TaskRun(models.Model):
         permissions = (
             ("cancel_taskrun", _("Can cancel a run")),
             ("retry_taskrun", _("Can retry a run or run it again")),
-            ("resume_taskrun", _("Can let a suspended run go on")),
+            ("resume_taskrun", _("Can let a suspended run go on or give it up")),
+            ("answer_approval", _("Can answer the question of a run")),
         )
         indexes = (
             # launching.launch_due

@@ -122,13 +122,12 @@ class Schedule(models.Model):
         permissions = (
             ("run_schedule", _("Can run a schedule now")),
             ("pause_schedule", _("Can pause and enable a schedule")),
+            ("backfill_schedule", _("Can have a schedule run for a range of data days")),
             ("use_command_job", _("Can edit schedules that run shell commands")),
         )
         indexes = (
             # firing.claim_due
             models.Index(fields=["next_run_at"], name="schedule_is_due", condition=Q(enabled=True)),
-            # quiet_hours.put_off
-            models.Index(fields=["id"], name="schedule_has_quiet_hours", condition=Q(quiet_from__isnull=False)),
         )
         constraints = (
             models.CheckConstraint(

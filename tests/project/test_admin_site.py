@@ -18,7 +18,17 @@ def test_what_is_looked_at_daily_comes_first() -> None:
     apps = chief().get(reverse("admin:index")).context["app_list"]
     assert [app["app_label"] for app in apps] == ["scheduler", "project", "django_celery_beat", "auth", "admin"]
     names = [model["object_name"] for model in apps[0]["models"]]
-    assert names == ["Schedule", "TaskRun", "Fire", "Attempt", "RunEvent"]
+    assert names == [
+        "Schedule",
+        "TaskRun",
+        "Approval",
+        "Backfill",
+        "Fire",
+        "Attempt",
+        "RunEvent",
+        "Calendar",
+        "CalendarDay",
+    ]
 
 
 def test_beats_rows_are_shown_and_nothing_is_offered_with_them() -> None:

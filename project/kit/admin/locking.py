@@ -155,5 +155,5 @@ def _text(field: forms.Field, value: Any) -> str:
 
 def _label(field: forms.Field, text: str) -> str:
     """Return the text as a person knows it: a choice by its label."""
-    choices = dict(getattr(field, "choices", ()))
+    choices = {str(value): label for value, label in getattr(field, "choices", ())}
     return str(choices.get(text, text))

@@ -71,7 +71,10 @@ function showJobSheet(form) {
 }
 
 function previewTrigger(form, preview) {
-  const names = ["trigger", "cron", "interval_seconds", "anchor_at", "once_at", "timezone"];
+  const names = [
+    ...["trigger", "cron", "interval_seconds", "anchor_at", "once_at", "timezone", "starts_at", "ends_at"],
+    ...["calendar", "on_excluded", "jitter_seconds", "quiet_from", "quiet_until"],
+  ];
   const typed = () => new URLSearchParams(names.map((name) => [name, form.elements[name].value])).toString();
   let shown = form.classList.contains("adding") ? "" : typed();
   let waiting;

@@ -14,7 +14,8 @@ from django.urls import reverse
 
 _numbers = itertools.count(1)
 
-VIEWS = tuple(f"scheduler.view_{model}" for model in ("schedule", "taskrun", "fire", "attempt", "runevent"))
+_VIEWED = ("schedule", "taskrun", "fire", "attempt", "runevent", "approval", "backfill", "calendar", "calendarday")
+VIEWS = tuple(f"scheduler.view_{model}" for model in _VIEWED)
 
 
 def person(*permissions: str, **options: Any) -> Client:

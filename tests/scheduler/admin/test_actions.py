@@ -12,7 +12,7 @@ from scheduler import operations
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import RunState
 from tests.scheduler.admin.panel import action_on, chief, confirm, list_of, name_of, page_of, person, text_of, told
-from tests.scheduler.factories import DAY, NOW, events_of, make_run, make_schedule
+from tests.scheduler.factories import DAY, NOW, events_of, make_question, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
 
@@ -35,6 +35,9 @@ ACTIONS: dict[str, tuple[str, Callable[[], Model], Callable[[], Model] | None]] 
     "cancel": ("cancel_taskrun", make_run, ended_with_progress),
     "retry": ("retry_taskrun", lambda: make_run(RunState.FAILED), lambda: make_run(RunState.FAILED, ended=True)),
     "go-on": ("resume_taskrun", lambda: make_run(RunState.SUSPENDED), make_run),
+    "give-up": ("resume_taskrun", lambda: make_run(RunState.SUSPENDED), make_run),
+    "approve": ("answer_approval", make_question, make_run),
+    "reject": ("answer_approval", make_question, lambda: make_run(RunState.SUSPENDED)),
     "again-from-nothing": ("retry_taskrun", ended_with_progress, make_run),
     "again-from-progress": ("retry_taskrun", ended_with_progress, lambda: make_run(RunState.DONE)),
 }

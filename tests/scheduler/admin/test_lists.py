@@ -9,15 +9,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from project.kit.clock import database_now
-from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.models import Backfill, Fire, Schedule, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
 from tests.scheduler.admin.panel import chief, list_of, listed, page_of, person, text_of
-from tests.scheduler.factories import DAY, HOUR, MINUTE, SECOND, make_run, make_schedule
+from tests.scheduler.factories import DAY, HOUR, MINUTE, SECOND, make_question, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
 
-LISTS = ("schedule", "taskrun", "fire", "attempt", "runevent")
-HISTORY = LISTS[1:]
+HISTORY = ("taskrun", "fire", "attempt", "runevent", "approval", "backfill")
+LISTS = ("schedule", *HISTORY)
 
 
 def make_history(rows: int) -> None:
@@ -32,7 +32,12 @@ def make_history(rows: int) -> None:
             outcome=FireOutcome.STARTED,
             recorded_at=now,
         )
-        make_run(RunState.DONE, now=now, schedule=schedule, fire=fire, progress_done=3, progress_total=4)
+        backfill = Backfill.objects.create(
+            schedule=schedule, first_day=now.date(), last_day=now.date(), created_at=now, created_by="ann"
+        )
+        done = {"progress_done": 3, "progress_total": 4, "backfill": backfill}
+        make_run(RunState.DONE, now=now, schedule=schedule, fire=fire, **done)
+        make_question(now=now)
 
 
 def queries_of(address: str) -> list[str]:
