@@ -7,7 +7,7 @@ from scheduler import cron, wording
 from scheduler.cron import Trigger
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
 from scheduler.explaining.run_facts import silence_of
-from scheduler.explaining.scans import Scans
+from scheduler.explaining.scans import PATIENCE, Scans
 from scheduler.models import Fire, Schedule
 
 
@@ -129,8 +129,12 @@ def _unfired(facts: ScheduleFacts, due_at: datetime, now: datetime) -> Explanati
             next_step="Start a worker (and beat): the latest due time is made up if that is within the misfire grace of"
             f" {facts.schedule.misfire_grace_seconds} s, the others are recorded as missed",
         )
+    situation, text = Situation.JUST_DUE, f"{due} yet."
+    if facts.scans.fire is not None and now - due_at > PATIENCE:
+        situation = Situation.HELD_UP
+        text = f"{due}, although scans run: a long backlog or a lock in the database holds it up; see the worker's log."
     return facts.answer(
-        Situation.JUST_DUE, f"{due} yet.", waits_for="the next scan", next_step="The next scan fires it, within seconds"
+        situation, text, waits_for="the next scan", next_step="The next scan that can fires it, within seconds"
     )
 
 

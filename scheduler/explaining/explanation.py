@@ -35,6 +35,7 @@ class Situation(StrEnum):
     BEFORE_CREATION = "before_creation"
     TO_COME = "to_come"
     JUST_DUE = "just_due"
+    HELD_UP = "held_up"
 
     # a run
     QUEUED = "queued"

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from scheduler import cron, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
 from scheduler.explaining.run_facts import RunFacts, sentence, silence_of
+from scheduler.explaining.scans import PATIENCE
 from scheduler.models import TaskRun
 from scheduler.quiet_hours import quiet_until
 from scheduler.states import RunState
@@ -23,8 +24,16 @@ def explain_due(facts: RunFacts, due_at: datetime, now: datetime) -> Explanation
         return _not_launched(facts, Situation.BROKER_DOWN, due_at, note, "the broker (Redis)", _BROKER_IS_BACK)
     if end := _quiet_end(run, now):
         return _quiet(facts, end, "The next scan puts it off; it starts")
-    before = f" {facts.ahead:,} more urgent or older due runs go before it." if facts.ahead else ""
-    return _not_launched(facts, Situation.DUE, due_at, before, "a free place in the queue", "The next scan launches it")
+    place = "a free place in the queue"
+    return _not_launched(facts, Situation.DUE, due_at, _backlog(facts, due_at, now), place, "The next scan launches it")
+
+
+def _backlog(facts: RunFacts, due_at: datetime, now: datetime) -> str:
+    if facts.ahead:
+        return f"{facts.ahead:,} more urgent or older due runs go before it."
+    if facts.scans.launch is not None and now - due_at > PATIENCE:
+        return "Scans run, so the queue is full: it is launched when the runners have taken enough of what is in it."
+    return ""
 
 
 _BROKER_IS_BACK = "It is launched by itself as soon as the broker can be reached"

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 
 # A scan comes every few seconds: one that did not for this long does not run.
 SILENT_AFTER = timedelta(seconds=30)
+# What is due for longer than this, while scans run, is kept by something else than the time between two scans.
+PATIENCE = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)

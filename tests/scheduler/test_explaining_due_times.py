@@ -36,6 +36,12 @@ def test_what_was_due_a_moment_ago_is_fired_by_the_next_scan() -> None:
     assert said.waits_for == "the next scan"
 
 
+def test_what_is_due_for_long_although_scans_run_is_held_up_by_something_else() -> None:
+    said = why(make_schedule(), DUE, now=DUE + HOUR)
+    assert said.situation is Situation.HELD_UP
+    assert "although scans run" in said.answer
+
+
 # --- no such time, or not yet ----------------------------------------------------------------------------------
 
 

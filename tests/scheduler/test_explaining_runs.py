@@ -45,6 +45,11 @@ def test_a_due_run_in_a_backlog_says_how_many_go_before_it() -> None:
     assert "2 more urgent or older due runs go before it." in why(last).answer
 
 
+def test_a_run_that_is_due_for_long_with_nothing_before_it_waits_for_a_full_queue() -> None:
+    assert "the queue is full" in why(make_run(now=NOW - HOUR)).answer
+    assert "the queue is full" not in why(make_run(now=NOW)).answer
+
+
 def test_a_run_behind_its_predecessor_names_it_and_who_holds_that() -> None:
     schedule = make_schedule()
     first = make_run(RunState.RUNNING, schedule=schedule)
@@ -85,8 +90,10 @@ def test_while_the_broker_is_down_it_says_so_in_the_words_of_the_scan() -> None:
 
 
 def test_what_is_not_known_of_the_scans_is_not_said() -> None:
-    said = explain_run(make_run(), now=NOW, scans=Scans())
+    run = make_run(now=NOW - HOUR)
+    said = explain_run(run, now=NOW, scans=Scans())
     assert said.situation is Situation.DUE
+    assert said.answer == f"Run #{run.pk} is due since 2026-06-01 11:00:00 UTC and not launched yet."
 
 
 def test_a_hint_on_its_way_says_when_it_is_sent_again() -> None:
