@@ -1,6 +1,9 @@
-"""Fixtures of the scheduler's tests: the queue of hints, in the tests' Redis or in one of a test's own."""
+"""Fixtures of the scheduler's tests: a worker, and the queue of hints in the tests' Redis or in one of a test's own."""
 
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from celery import Celery, current_app
@@ -8,6 +11,8 @@ from django.conf import settings
 
 from project.services import Redis
 from scheduler import launching
+from scheduler.identity import SharedSignals, ThisWorker
+from tests.scheduler.keepers import LEASE, Child, Station
 from tests.scheduler.queue import Queue
 
 
@@ -32,3 +37,31 @@ def own_queue(redis_server: Redis) -> Iterator[Queue]:
     yield Queue(redis_server.url)
     app.close()
     before.set_current()
+
+
+@pytest.fixture
+def worker() -> ThisWorker:
+    """A worker with signals of its own."""
+    return ThisWorker("host:1:1:boot", SharedSignals())
+
+
+@pytest.fixture
+def station(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Station:
+    """A worker process with a lease of 30 seconds."""
+    settings.TIDELINE_LEASE_SECONDS = int(LEASE)
+    return Station(monkeypatch)
+
+
+@pytest.fixture
+def children() -> Iterator[Callable[[], Child]]:
+    """Makes processes that wait, and buries them."""
+    born: list[Child] = []
+
+    def bear() -> Child:
+        born.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+        return born[-1]
+
+    yield bear
+    for child in born:
+        child.kill()
+        child.communicate()

@@ -1,42 +1,18 @@
 """The runs of a worker that died on this machine are free at once; those of other machines wait for their leases."""
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from scheduler.identity import worker_name
 from scheduler.keeping import free_of_dead_neighbours
-from scheduler.models import TaskRun
 from scheduler.states import RunState
 from tests.scheduler.factories import NOW, make_run
+from tests.scheduler.keepers import Child, now_is
 
 pytestmark = pytest.mark.django_db
-
-Child = subprocess.Popen[bytes]
-
-
-@pytest.fixture
-def children() -> Iterator[Callable[[], Child]]:
-    """Makes processes that wait, and buries them."""
-    born: list[Child] = []
-
-    def bear() -> Child:
-        born.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
-        return born[-1]
-
-    yield bear
-    for child in born:
-        child.kill()
-        child.communicate()
-
-
-def now_is(run: TaskRun) -> TaskRun:
-    """Return the run as the database has it now."""
-    return TaskRun.objects.get(pk=run.pk)
 
 
 def dead_worker(child: Child) -> str:
