@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import HistoryAdmin, ObjectPageMixin, absolute, seen_at, when
-from scheduler.admin import cells
+from scheduler.admin import cells, why
 from scheduler.admin.filters import ScheduleFilter
+from scheduler.explaining import explain_fire
 from scheduler.models import Fire, Schedule, TaskRun
 
 
@@ -101,7 +102,12 @@ class FireAdmin(ObjectPageMixin, HistoryAdmin):
             (_("missed"), cells.missed_span(row)),
             (_("run"), cells.run_link(run.pk, str(run)) if (run := _run_of(row)) else ""),
         ]
-        return {"fire": row, "badge": cells.fire_badge(row.outcome), "facts": [fact for fact in facts if fact[1]]}
+        return {
+            "fire": row,
+            "badge": cells.fire_badge(row.outcome),
+            "why": why.shown(explain_fire(row, now=now), now),
+            "facts": [fact for fact in facts if fact[1]],
+        }
 
 
 def _run_of(fire: Fire) -> TaskRun | None:

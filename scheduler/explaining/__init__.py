@@ -3,7 +3,7 @@
 `asking` reads the rows; `due_times`, `fires`, `runs` and `launches` decide what they mean, and are pure.
 """
 
-from scheduler.explaining.asking import blocker_of, explain, explain_run
+from scheduler.explaining.asking import explain, explain_fire, explain_run
 from scheduler.explaining.explanation import Explanation, RowRef, Situation, from_now, next_in_words
 from scheduler.explaining.scans import Scan, Scans
 
@@ -13,8 +13,8 @@ __all__ = [
     "Scan",
     "Scans",
     "Situation",
-    "blocker_of",
     "explain",
+    "explain_fire",
     "explain_run",
     "from_now",
     "next_in_words",

@@ -10,7 +10,7 @@ from scheduler.calendars import read_excluded_days
 from scheduler.cron import Trigger, TriggerError
 from scheduler.explaining.due_times import ScheduleFacts, explain_standing, explain_unrecorded
 from scheduler.explaining.explanation import Explanation
-from scheduler.explaining.fires import FireFacts, explain_fire
+from scheduler.explaining.fires import FireFacts, explain_fire_facts
 from scheduler.explaining.run_facts import RunFacts
 from scheduler.explaining.runs import explain_run_facts
 from scheduler.explaining.scans import Scans, read_scans
@@ -23,6 +23,11 @@ PLANNED = (FireKind.SCHEDULED, FireKind.MISFIRE)
 AHEAD_LIMIT = 10_000
 LATEST = 20
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
+
+
+def explain_fire(fire: Fire, *, now: datetime, scans: Scans | None = None) -> Explanation:
+    """Say what became of a fire, and where the run stands that it opened or gave way to."""
+    return _of_fire(_schedule_facts(fire.schedule, scans or read_scans()), fire, fire.fire_at, now)
 
 
 def explain_run(run: TaskRun, *, now: datetime, scans: Scans | None = None) -> Explanation:
@@ -149,7 +154,7 @@ def _of_fire(about: ScheduleFacts, fire: Fire, at: datetime, now: datetime) -> E
         made_up=_made_up(fire),
     )
     said = run or _run_in_the_way(fire)
-    return replace(explain_fire(facts), run=explain_run(said, now=now, scans=about.scans) if said else None)
+    return replace(explain_fire_facts(facts), run=explain_run(said, now=now, scans=about.scans) if said else None)
 
 
 def _off_plan(about: ScheduleFacts, fire: Fire, run: TaskRun) -> TaskRun | None:
@@ -188,6 +193,7 @@ def blocker_of(run: TaskRun) -> TaskRun | None:
 def _run_facts(run: TaskRun, now: datetime, scans: Scans) -> RunFacts:
     return RunFacts(
         run,
+        run.schedule,
         scans,
         blocker=blocker_of(run),
         event=run.events.order_by("-pk").first(),

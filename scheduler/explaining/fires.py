@@ -33,7 +33,7 @@ class FireFacts:
     made_up: Fire | None = None
 
 
-def explain_fire(facts: FireFacts) -> Explanation:
+def explain_fire_facts(facts: FireFacts) -> Explanation:
     """Say what became of the due time, and which rule decided."""
     if facts.fire.outcome == FireOutcome.STARTED:
         return _started(facts)

@@ -22,7 +22,7 @@ def explain_due(facts: RunFacts, due_at: datetime, now: datetime) -> Explanation
         return _not_launched(facts, Situation.NOBODY_LAUNCHES, due_at, f"{silence}.", "a worker", _WORKER_STARTS)
     if note := facts.scans.launch.note if facts.scans.launch else "":
         return _not_launched(facts, Situation.BROKER_DOWN, due_at, note, "the broker (Redis)", _BROKER_IS_BACK)
-    if end := _quiet_end(run, now):
+    if end := _quiet_end(facts, now):
         return _quiet(facts, end, "The next scan puts it off; it starts")
     place = "a free place in the queue"
     return _not_launched(facts, Situation.DUE, due_at, _backlog(facts, due_at, now), place, "The next scan launches it")
@@ -103,11 +103,11 @@ def explain_to_come(facts: RunFacts, due_at: datetime) -> Explanation:
     if run.state == RunState.FAILED:
         return _retry(facts, due_at)
     if run.state == RunState.DEFERRED:
-        if facts.run.schedule is not None and run.reason == wording.quiet(due_at, facts.zone):
+        if facts.schedule is not None and run.reason == wording.quiet(due_at, facts.zone):
             return _quiet(facts, due_at, "It starts")
         answer = f"Run #{run.pk} put itself off until {facts.at(due_at)}.{sentence(run.reason)}"
         return _starts(facts, Situation.DEFERRED, answer, due_at)
-    why = sentence(run.reason or _jitter(run))
+    why = sentence(run.reason or _jitter(facts))
     return _starts(facts, Situation.STARTS_LATER, f"Run #{run.pk} is due at {facts.at(due_at)}.{why}", due_at)
 
 
@@ -127,7 +127,7 @@ def _retry(facts: RunFacts, due_at: datetime) -> Explanation:
 
 
 def _quiet(facts: RunFacts, end: datetime, next_step: str) -> Explanation:
-    schedule = facts.run.schedule
+    schedule = facts.schedule
     window = f"{schedule.quiet_from:%H:%M} to {schedule.quiet_until:%H:%M}" if schedule and schedule.quiet_from else ""
     return Explanation(
         Situation.QUIET_HOURS,
@@ -147,13 +147,13 @@ def _starts(facts: RunFacts, situation: Situation, answer: str, due_at: datetime
     )
 
 
-def _quiet_end(run: TaskRun, now: datetime) -> datetime | None:
-    schedule = run.schedule
+def _quiet_end(facts: RunFacts, now: datetime) -> datetime | None:
+    schedule = facts.schedule
     if (
         schedule is None
         or schedule.quiet_from is None
         or schedule.quiet_until is None
-        or run.state == RunState.RESUMING
+        or facts.run.state == RunState.RESUMING
     ):
         return None
     try:
@@ -162,6 +162,6 @@ def _quiet_end(run: TaskRun, now: datetime) -> datetime | None:
         return None
 
 
-def _jitter(run: TaskRun) -> str:
-    seconds = run.schedule.jitter_seconds if run.schedule else 0
+def _jitter(facts: RunFacts) -> str:
+    seconds = facts.schedule.jitter_seconds if facts.schedule else 0
     return f"Its schedule spreads its runs over {wording.duration(timedelta(seconds=seconds))}." if seconds else ""

@@ -6,7 +6,7 @@ from datetime import datetime
 from scheduler import wording
 from scheduler.explaining.explanation import RowRef
 from scheduler.explaining.scans import Scan, Scans
-from scheduler.models import Approval, Attempt, RunEvent, TaskRun
+from scheduler.models import Approval, Attempt, RunEvent, Schedule, TaskRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class RunFacts:
     """
 
     run: TaskRun
+    schedule: Schedule | None
     scans: Scans
     blocker: TaskRun | None = None
     event: RunEvent | None = None
@@ -32,7 +33,7 @@ class RunFacts:
     @property
     def zone(self) -> str:
         """The zone by whose clocks times are said."""
-        return self.run.schedule.timezone if self.run.schedule else "UTC"
+        return self.schedule.timezone if self.schedule else "UTC"
 
     def at(self, instant: datetime) -> str:
         """Return an instant as the clocks of that zone show it."""

@@ -39,6 +39,15 @@ def test_a_schedules_page_answers_for_an_instant_on_the_schedules_own_clocks() -
     assert f"fired on time at 2026-06-02 10:00:00 Asia/Shanghai and opened run #{schedule.runs.get().pk}" in text
 
 
+def test_a_fires_page_says_which_rule_decided_and_where_the_run_stands_that_it_gave_way_to() -> None:
+    schedule = make_schedule(due=DUE, overlap=Schedule.Overlap.SKIP)
+    blocker = make_run(RunState.SUSPENDED, schedule=schedule)
+    firing.fire_all_due(now=DUE + SECOND)
+    text = text_of(chief().get(page_of(schedule.fires.get())))
+    assert f"started no run for 2026-06-02 02:00:00 UTC. Run #{blocker.pk} is suspended." in text
+    assert f"Run #{blocker.pk} was interrupted and is suspended" in text
+
+
 def test_an_instant_that_is_none_is_refused_beside_its_field() -> None:
     page = chief().get(page_of(make_schedule(now=database_now())), {"why_at": "yesterday"})
     assert page.status_code == 200
