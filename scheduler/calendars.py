@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from scheduler import cron
+from scheduler import cron, wording
 from scheduler.models import CalendarDay, Schedule
 
 # A calendar that excludes every day for longer than this allows no day at all.
@@ -20,6 +20,20 @@ class ExcludedDays:
     """
 
     titles: Mapping[int, Mapping[date, str]]
+
+    def reason(self, schedule: Schedule, planned_at: datetime) -> str:
+        """Return in a sentence why the planned instant falls on an excluded date; nothing if it does not."""
+        day = cron.stat_date(planned_at, schedule.timezone)
+        title = self.title(schedule, day)
+        if title is None or schedule.calendar is None:
+            return ""
+        return wording.excluded(day, schedule.calendar.name, title)
+
+    def moved_to(self, schedule: Schedule, planned_at: datetime) -> datetime | None:
+        """Return when the run of an excluded date is due instead; None where the schedule skips it."""
+        if schedule.on_excluded == Schedule.OnExcluded.SKIP:
+            return None
+        return self.next_allowed(schedule, planned_at)
 
     def title(self, schedule: Schedule, day: date) -> str | None:
         """Return what makes the date an excluded one for the schedule, perhaps an empty title; None if it is not."""

@@ -149,26 +149,10 @@ def _obstacles(decisions: Iterable[_Decision], excluded: ExcludedDays) -> _Obsta
 def _exclusions(planned: Sequence[_Decision], excluded: ExcludedDays) -> _Obstacles:
     skips = {}
     for schedule, planned_at in ((d.schedule, cast(datetime, d.plan.planned_at)) for d in planned):
-        reason = _exclusion(schedule, planned_at, excluded)
-        if reason and _moved_to(schedule, planned_at, excluded) is None:
+        reason = excluded.reason(schedule, planned_at)
+        if reason and excluded.moved_to(schedule, planned_at) is None:
             skips[schedule.pk] = (FireOutcome.SKIPPED_EXCLUDED, reason)
     return skips
-
-
-def _moved_to(schedule: Schedule, planned_at: datetime, excluded: ExcludedDays) -> datetime | None:
-    """Return when the run of an excluded date is due instead; None where it is skipped."""
-    if schedule.on_excluded == Schedule.OnExcluded.SKIP:
-        return None
-    return excluded.next_allowed(schedule, planned_at)
-
-
-def _exclusion(schedule: Schedule, planned_at: datetime, excluded: ExcludedDays) -> str:
-    """Return why the planned instant's date is excluded; nothing if it is not."""
-    day = cron.stat_date(planned_at, schedule.timezone)
-    title = excluded.title(schedule, day)
-    if title is None or schedule.calendar is None:
-        return ""
-    return wording.excluded(day, schedule.calendar.name, title)
 
 
 def _overlaps(planned: Sequence[_Decision]) -> _Obstacles:
@@ -280,8 +264,8 @@ def _record(fires: Sequence[Fire], excluded: ExcludedDays, now: datetime) -> Fir
 def _opening(fire: Fire, excluded: ExcludedDays, now: datetime) -> Opening:
     """Return what the fire opens: due at once, after its jitter, or on the next date that is not excluded."""
     schedule, due_at, reason = fire.schedule, fire.fire_at, fire.reason
-    if exclusion := _exclusion(schedule, fire.fire_at, excluded):
-        due_at = _moved_to(schedule, fire.fire_at, excluded) or fire.fire_at
+    if exclusion := excluded.reason(schedule, fire.fire_at):
+        due_at = excluded.moved_to(schedule, fire.fire_at) or fire.fire_at
         reason = f"{exclusion} {wording.moved(due_at, schedule.timezone)}"
     due_at += jitter(schedule, fire.fire_at)
     return for_schedule(schedule, fire.fire_at, now=now, due_at=max(now, due_at), fire=fire, reason=reason)

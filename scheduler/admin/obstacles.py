@@ -32,12 +32,10 @@ def _obstacle(schedule: Schedule, instant: datetime, excluded: ExcludedDays) -> 
 
 def _exclusion(schedule: Schedule, instant: datetime, excluded: ExcludedDays) -> tuple[str, datetime | None]:
     """Return what is said of the time's date, and when its run is due; None: it is skipped."""
-    day = cron.stat_date(instant, schedule.timezone)
-    title = excluded.title(schedule, day)
-    if title is None or schedule.calendar is None:
+    sentence = excluded.reason(schedule, instant)
+    if not sentence:
         return "", instant
-    sentence = wording.excluded(day, schedule.calendar.name, title)
-    moved = excluded.next_allowed(schedule, instant) if schedule.on_excluded == Schedule.OnExcluded.MOVE else None
+    moved = excluded.moved_to(schedule, instant)
     if moved is None:
         return f"{sentence} {_('It is skipped.')}", None
     return f"{sentence} {wording.moved(moved, schedule.timezone)}", moved
