@@ -11,7 +11,7 @@ from scheduler.cron import Trigger, TriggerError
 from scheduler.explaining.due_times import ScheduleFacts, explain_standing, explain_unrecorded
 from scheduler.explaining.explanation import Explanation
 from scheduler.explaining.fires import FireFacts, explain_fire_facts
-from scheduler.explaining.run_facts import RunFacts
+from scheduler.explaining.run_facts import AHEAD_LIMIT, RunFacts
 from scheduler.explaining.runs import explain_run_facts
 from scheduler.explaining.scans import Scans, read_scans
 from scheduler.models import Fire, Schedule, TaskRun
@@ -19,8 +19,6 @@ from scheduler.opening import exclusive_key
 from scheduler.states import LAUNCHABLE, FireKind, FireOutcome, RunState
 
 PLANNED = (FireKind.SCHEDULED, FireKind.MISFIRE)
-# Nobody counts further: so many are many.
-AHEAD_LIMIT = 10_000
 LATEST = 20
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 

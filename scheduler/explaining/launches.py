@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from scheduler import cron, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
-from scheduler.explaining.run_facts import RunFacts, sentence, silence_of
+from scheduler.explaining.run_facts import AHEAD_LIMIT, RunFacts, sentence, silence_of
 from scheduler.explaining.scans import PATIENCE
 from scheduler.models import TaskRun
 from scheduler.quiet_hours import quiet_until
@@ -30,7 +30,8 @@ def explain_due(facts: RunFacts, due_at: datetime, now: datetime) -> Explanation
 
 def _backlog(facts: RunFacts, due_at: datetime, now: datetime) -> str:
     if facts.ahead:
-        return f"{facts.ahead:,} more urgent or older due runs go before it."
+        at_least = "at least " if facts.ahead == AHEAD_LIMIT else ""
+        return f"Of the due runs {at_least}{facts.ahead:,} go before it: they are more urgent or older."
     if facts.scans.launch is not None and now - due_at > PATIENCE:
         return "Scans run, so the queue is full: it is launched when the runners have taken enough of what is in it."
     return ""

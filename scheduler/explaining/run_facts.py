@@ -8,6 +8,9 @@ from scheduler.explaining.explanation import RowRef
 from scheduler.explaining.scans import Scan, Scans
 from scheduler.models import Approval, Attempt, RunEvent, Schedule, TaskRun
 
+# Nobody counts further: so many are many, and a page that refreshes itself asks every two seconds.
+AHEAD_LIMIT = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
@@ -18,7 +21,7 @@ class RunFacts:
         event: the transition that brought it where it is.
         attempt: its latest one.
         question: the one that it asks now.
-        ahead: how many due runs are launched before it.
+        ahead: how many due runs are launched before it, AHEAD_LIMIT at the most.
     """
 
     run: TaskRun

@@ -42,7 +42,7 @@ def test_a_due_run_in_a_backlog_says_how_many_go_before_it() -> None:
     make_run(now=NOW - MINUTE)
     last = make_run()
     make_run(now=NOW + HOUR)
-    assert "2 more urgent or older due runs go before it." in why(last).answer
+    assert "Of the due runs 2 go before it: they are more urgent or older." in why(last).answer
 
 
 def test_a_run_that_is_due_for_long_with_nothing_before_it_waits_for_a_full_queue() -> None:
