@@ -44,10 +44,19 @@ def find_run(text: str) -> TaskRun:
 
 
 def find_schedule_or_run(text: str) -> Schedule | TaskRun:
-    """Return the run for `#12`, else the schedule of that name or id."""
+    """Return the run for `#12`, else the schedule of that name or id.
+
+    Raises:
+        CommandError: there is none of both.
+    """
     if text.startswith("#") and not Schedule.objects.filter(name=text).exists():
         return find_run(text)
-    return find_schedule(text)
+    try:
+        return find_schedule(text)
+    except CommandError as error:
+        if _number(text) is None:
+            raise
+        raise CommandError(f"{error} If a run is meant, write '#{text}'.") from error
 
 
 def find_backfill(text: str) -> Backfill:

@@ -69,6 +69,7 @@ def test_programs_get_the_situation_and_the_rows(shell: Shell) -> None:
     [
         (["nightly"], "There is no schedule “nightly”. Did you mean “The nightly one”?"),
         (["#99999999"], "There is no run #99999999."),
+        (["99999999"], "There is no schedule “99999999”. If a run is meant, write '#99999999'."),
         (["#twelve"], "“#twelve” is not the number of a run"),
         (["#9223372036854775808"], "is not the number of a run"),
         (["The nightly one", "--at", "yesterday"], "--at “yesterday” is not an ISO time"),
