@@ -3,7 +3,8 @@
 from datetime import date, timedelta
 
 from django.contrib import admin
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery, TextField
+from django.forms import Textarea
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
@@ -67,6 +68,7 @@ class CalendarAdmin(PanelAdmin):
     search_help_text = gettext_lazy("name or description")
     ordering = ("name",)
     fields = ("name", "description", "used_by")
+    formfield_overrides = {TextField: {"widget": Textarea(attrs={"rows": 2})}}
     readonly_fields = ("used_by",)
     inlines = (CalendarDays,)
 

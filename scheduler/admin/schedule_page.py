@@ -16,6 +16,7 @@ from scheduler.admin.schedule_form import ScheduleForm
 from scheduler.cron import Trigger, TriggerError
 from scheduler.explaining import explain
 from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.states import FireKind
 
 STRIP_ON_PAGE = 60
 FIRES_SHOWN = 6
@@ -39,7 +40,8 @@ def schedule_badge(schedule: Schedule, now: datetime) -> SafeString:
 
 def overview(schedule: Schedule, now: datetime) -> dict[str, Any]:
     """Return what stands above the form."""
-    fires = Fire.objects.filter(schedule=schedule).select_related("run").order_by("-fire_at")
+    plan = Fire.objects.filter(schedule=schedule).exclude(kind=FireKind.BACKFILL)  # they would hide it
+    fires = plan.select_related("run").order_by("-fire_at")
     runs = TaskRun.objects.filter(schedule=schedule).order_by("-id")
     return {
         "badge": schedule_badge(schedule, now),

@@ -10,7 +10,7 @@ from django.test import Client
 
 from project.kit.clock import database_now
 from scheduler.models import Backfill, Schedule, TaskRun
-from scheduler.states import RunState
+from scheduler.states import FireKind, FireOutcome, RunState
 from tests.scheduler.admin.panel import (
     action_on,
     chief,
@@ -129,6 +129,21 @@ def test_the_page_shows_who_asked_for_what_and_each_run() -> None:
         assert page_of(run) in html
     assert 'data-refresh="5"' in html
     assert page_of(backfill) in client.get(page_of(backfill.runs.earliest("id"))).content.decode()
+
+
+def test_the_runs_of_a_backfill_do_not_hide_what_became_of_the_plan() -> None:
+    client = chief()
+    backfill = opened(client)
+    at = database_now()
+    backfill.schedule.fires.create(
+        fire_at=at - timedelta(days=9),
+        kind=FireKind.SCHEDULED,
+        outcome=FireOutcome.SKIPPED_EXCLUDED,
+        reason="It was a holiday.",
+        recorded_at=at,
+    )
+    overview = client.get(page_of(backfill.schedule)).context["overview"]
+    assert [line["reason"] for line in overview["fires"]] == ["It was a holiday."]
 
 
 def test_the_lists_lead_to_a_backfill_and_to_its_runs() -> None:
