@@ -84,7 +84,8 @@ class Planning(House):
         if due is not None and enabled and due <= now and trigger.latest_until(due) == due:
             plan.change(trigger, due, until=due - A_MOMENT)  # it is still made
             return
-        plan.change(trigger, just_after(now), until=now if due is None else max(now, due - A_MOMENT))
+        seen = self.seen_until(schedule) if due is None else max(now, due - A_MOMENT)
+        plan.change(trigger, just_after(now), until=seen)
         self.planned_anew(schedule)
 
     @precondition(lambda self: self.plans)
