@@ -66,7 +66,8 @@ class Tideline(Working, Deciding, Books):
 
     def _audit(self, schedule: Schedule) -> None:
         planned, schedule.timezone = schedule.next_run_at, ZONE
-        stretches = self.plans[schedule.pk].until(self.seen_until(schedule) if planned is None else planned - A_MOMENT)
+        until = self.accounted_until(schedule, self.now if planned is None else planned - A_MOMENT)
+        stretches = self.plans[schedule.pk].until(until)
         audit_schedule(schedule, stretches, replayed_after=self.plans[schedule.pk].replayed_after)
 
 

@@ -118,12 +118,10 @@ class House(RuleBasedStateMachine):
         """Return the ids of the runs that have ended."""
         return [pk for pk, run in self.runs.items() if run["finished_at"] is not None]
 
-    def seen_until(self, schedule: Schedule) -> datetime:
-        """Return the latest instant that was seen: the present one, or what is recorded of before the clock was set
-        back.
-        """
+    def accounted_until(self, schedule: Schedule, instant: datetime) -> datetime:
+        """Return the instant, or the last one that is recorded if that lies behind it: the clock was set back."""
         records = Fire.objects.filter(schedule=schedule, kind__in=PLANNED)
-        return max([self.now, *(fire.missed_until or fire.fire_at for fire in records)])
+        return max([instant, *(fire.missed_until or fire.fire_at for fire in records)])
 
     def planned_anew(self, schedule: Schedule) -> None:
         """Note where the schedule is planned from a time for which there are records already: the clock was set

@@ -82,10 +82,10 @@ class Planning(House):
             return
         plan, trigger = self.plans[schedule.pk], schedule.as_trigger()
         if due is not None and enabled and due <= now and trigger.latest_until(due) == due:
-            plan.change(trigger, due, until=due - A_MOMENT)  # it is still made
+            plan.change(trigger, due, until=self.accounted_until(schedule, due - A_MOMENT))  # it is still made
             return
-        seen = self.seen_until(schedule) if due is None else max(now, due - A_MOMENT)
-        plan.change(trigger, just_after(now), until=seen)
+        until = now if due is None else max(now, due - A_MOMENT)
+        plan.change(trigger, just_after(now), until=self.accounted_until(schedule, until))
         self.planned_anew(schedule)
 
     @precondition(lambda self: self.plans)

@@ -57,6 +57,12 @@ class Working(Planning):
         while self.hints:
             self.begin(pick, worker, "once")
 
+    @precondition(lambda self: self.works)
+    @rule(pick=PICK, worker=st.sampled_from(WORKERS))
+    def a_worker_freezes_and_its_runs_begin_elsewhere(self, pick: int, worker: Worker) -> None:
+        """Its jobs do not know, and go on when it thaws."""
+        self.all_goes_its_usual_way(running.lease_seconds() + MINUTE, pick, worker)
+
     @precondition(lambda self: self.hints)
     @rule(pick=PICK, worker=st.sampled_from(WORKERS), comes=st.sampled_from(["once", "again later", "never"]))
     def begin(self, pick: int, worker: Worker, comes: str) -> None:
