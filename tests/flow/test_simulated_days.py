@@ -15,7 +15,7 @@ from scheduler.transitions import Claim
 from tests.audit import A_MOMENT, Stretch, audit_schedule
 from tests.scheduler.factories import DAY, HOUR, MINUTE, SECOND, utc
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.timeout(900)]  # a busy machine takes long
 
 # Changes at one, two and three o'clock and at midnight, of an hour and of half an hour, north and south.
 ZONES = (
