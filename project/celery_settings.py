@@ -60,6 +60,7 @@ worker_eta_task_limit = 1000  # nothing here uses an eta; a seat belt
 worker_hijack_root_logger = False
 worker_send_task_events = False  # the runner turns them on (--task-events): Flower shows the runs, not the scans
 task_send_sent_event = False
+worker_consumer = "project.consumer:GatheringConsumer"  # one publication for the events of a tenth of a second
 # Django's connection lives over many tasks (853 tasks/s against 256, 7 sessions against 600, measured) and is
 # checked before each one (project/worker.py), so that a restart of PostgreSQL fails none.
 CELERY_DB_REUSE_MAX = settings.CELERY_DB_REUSE_MAX
