@@ -49,6 +49,9 @@ def execute_hint(claims: Sequence[Claim], worker: ThisWorker, clock: Callable[[]
         clock: tells the database's present instant.
     """
     began = time.monotonic()
+    if len(claims) > 1:
+        patience = running.lease_seconds().total_seconds()
+        outlast(lambda: running.keep_launched(claims, now=clock()), seconds=patience)
     for position, claim in enumerate(claims):
         if worker.signals.stopping or time.monotonic() - began > HINT_SECONDS:
             running.give_back(claims[position:])

@@ -17,6 +17,8 @@ from scheduler.transitions import AttemptEnd, Claim, Worker
 
 # How much a retry may come later than its delay says, so that failures of one moment do not come back as one.
 RETRY_JITTER = 0.1
+# How long the runs of a shared hint may wait for those before them; above executing.HINT_SECONDS.
+SHARED_HINT_LEASE = timedelta(seconds=15)
 UNASKED = "The job ended itself as cancelled, but nobody had asked to cancel it."
 
 
@@ -186,6 +188,18 @@ def next_retry_at(run: TaskRun, now: datetime) -> datetime | None:
     delay = run.retry_delays[run.failure_count]
     spread = zlib.crc32(f"{run.pk}:{run.failure_count}".encode()) / 2**32
     return now + timedelta(seconds=delay * (1 + RETRY_JITTER * spread))
+
+
+def keep_launched(claims: Sequence[Claim], *, now: datetime) -> None:
+    """Let the launches of a shared hint hold while it is executed: its later runs wait here, and are not lost."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE scheduler_taskrun AS run SET lease_expires_at = GREATEST(run.lease_expires_at, %s)"
+            " FROM unnest(%s::bigint[], %s::bigint[]) AS claim (id, token)"
+            " WHERE run.id = claim.id AND run.lease_token = claim.token AND run.due_at IS NOT NULL"
+            " AND run.lease_expires_at IS NOT NULL",
+            [now + SHARED_HINT_LEASE, [claim.run_id for claim in claims], [claim.token for claim in claims]],
+        )
 
 
 def give_back(claims: Sequence[Claim]) -> None:

@@ -143,6 +143,22 @@ def hints(count: int, key: str) -> list[Claim]:
     return [launched(make_run(now=database_now(), job=key), now=database_now()) for _ in range(count)]
 
 
+def test_the_later_runs_of_a_shared_hint_are_not_taken_for_lost_while_the_first_ones_are_executed(
+    worker: ThisWorker,
+) -> None:
+    holding: list[bool] = []
+
+    def look(run: RunContext) -> None:
+        waiting = TaskRun.objects.filter(state=RunState.PENDING)
+        holding.extend(run.lease_expires_at > database_now() for run in waiting if run.lease_expires_at)
+
+    with registered(look) as key:
+        claims = hints(3, key)
+        TaskRun.objects.update(lease_expires_at=database_now() - SECOND)
+        execute_hint(claims, worker, database_now)
+    assert holding == [True, True, True]  # two wait for the first one, one for the second
+
+
 def test_a_hint_for_several_runs_executes_them_in_their_order(worker: ThisWorker) -> None:
     order: list[int] = []
     with registered(lambda run: order.append(run.run_id)) as key:
