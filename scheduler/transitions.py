@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from project.kit.prepared import Statement
+from scheduler import attention
 from scheduler.models import TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState, sources_of
 
@@ -66,7 +67,8 @@ def move(
 ) -> list[Moved]:
     """Move every claimed run that may go to `to`, and return those that moved.
 
-    One statement: state, attempt and event change together or not at all. Leaving RUNNING gives up the lease.
+    One statement: state, attempt and event change together or not at all. Leaving RUNNING gives up the lease. What a
+    person should know of is told in the same transaction.
 
     Args:
         claims: the runs, each with its fencing token or none.
@@ -88,6 +90,16 @@ def move(
         *(_ended(attempt_end, now) if attempt_end is not None else ()),
         *(now, to, trigger, actor, reason),
     ]
+    kind = attention.kind_of_transition(to, trigger, ended="finished_at" in written)
+    if kind is None:
+        return _moved_by(statement, values)
+    with transaction.atomic():
+        moved = _moved_by(statement, values)
+        attention.tell_of_runs(kind, [run.run_id for run in moved], reason, now)
+    return moved
+
+
+def _moved_by(statement: Statement, values: Sequence[Any]) -> list[Moved]:
     with connection.cursor() as cursor:
         statement.execute(cursor, values)
         return [Moved(run_id, RunState(state), attempt) for run_id, state, attempt in cursor.fetchall()]
