@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.db import connection, transaction
+from django.db.models import Max
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
 
@@ -54,12 +55,14 @@ class PlanHistory:
     since: datetime
     stretches: list[Stretch] = field(default_factory=list)
     replayed_after: list[int] = field(default_factory=list)
+    opened_after: int = 0  # the last fire that was recorded under an earlier trigger
     unreadable_at: datetime | None = None  # the row was broken in the database, and this instant is the last it knows
 
     def change(self, trigger: Trigger, since: datetime, *, until: datetime) -> None:
         """End the present trigger's stretch, and begin another's."""
         self.stretches.append(Stretch(self.trigger, self.since, min(until, self.unreadable_at or until)))
         self.trigger, self.since, self.unreadable_at = trigger, since, None
+        self.opened_after = Fire.objects.aggregate(latest=Max("pk", default=0))["latest"]
 
     def until(self, until: datetime) -> list[Stretch]:
         """Return the stretches up to an instant."""
@@ -119,8 +122,10 @@ class House(RuleBasedStateMachine):
         return [pk for pk, run in self.runs.items() if run["finished_at"] is not None]
 
     def accounted_until(self, schedule: Schedule, instant: datetime) -> datetime:
-        """Return the instant, or the last one that is recorded if that lies behind it: the clock was set back."""
-        records = Fire.objects.filter(schedule=schedule, kind__in=PLANNED)
+        """Return the instant, or the last one that is recorded of the present trigger if that lies behind it: the clock
+        was set back.
+        """
+        records = Fire.objects.filter(schedule=schedule, kind__in=PLANNED, pk__gt=self.plans[schedule.pk].opened_after)
         return max([instant, *(fire.missed_until or fire.fire_at for fire in records)])
 
     def planned_anew(self, schedule: Schedule) -> None:
