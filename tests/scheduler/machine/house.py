@@ -129,9 +129,10 @@ class House(RuleBasedStateMachine):
         return max([instant, *(fire.missed_until or fire.fire_at for fire in records)])
 
     def planned_anew(self, schedule: Schedule) -> None:
-        """Note where the schedule is planned from a time for which there are records already: the clock was set
-        back.
+        """Note that the schedule is planned from now on, perhaps from a time for which there are records already, or
+        from before its trigger: the clock was set back.
         """
+        self.plans[schedule.pk].since = min(self.plans[schedule.pk].since, just_after(self.now))
         records = Fire.objects.filter(schedule=schedule, kind__in=PLANNED)
         ends = [(fire.missed_until or fire.fire_at, fire.pk) for fire in records]
         if ends and max(ends)[0] > self.now:
