@@ -1,0 +1,1 @@
+"""What Tideline reaches, measured beside its peers: `bin/bench [NAME ...] [--json] [--rounds N] [--size N]`."""

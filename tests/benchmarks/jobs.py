@@ -1,0 +1,13 @@
+"""Jobs that do nothing, so that what is measured is the cost of running them."""
+
+from scheduler.jobs import RunContext, job
+
+
+@job("benchmark.noop")
+def noop(run: RunContext) -> None:
+    """Do nothing."""
+
+
+@job("benchmark.short_noop", short=True)
+def short_noop(run: RunContext) -> None:
+    """Do nothing, and say so beforehand: several runs share one hint."""
