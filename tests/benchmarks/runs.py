@@ -127,7 +127,7 @@ def _celery_settings() -> dict[str, object]:
     """Return our Celery settings as far as they are plain values and about a worker that takes from a queue."""
     from project import celery_settings
 
-    ours_alone = ("beat", "task_routes", "worker_consumer")
+    ours_alone = ("beat", "task_queues", "task_routes", "worker_consumer")
     plain = (str, int, float, bool, list, dict, type(None))
     return {
         name: value
