@@ -221,6 +221,13 @@ def test_the_work_of_another_schedule_does_not_count() -> None:
     assert planned(schedule) == [TWO]
 
 
+def test_work_of_the_day_of_another_schedule_in_the_same_scan_does_not_count() -> None:
+    today, yesterday = make_schedule(), make_schedule(stat_date_offset=-1)
+    make_run(RunState.DONE, now=TWO, schedule=today, stat_date=(TWO - DAY).date())
+    make_run(RunState.DONE, now=TWO, schedule=yesterday, stat_date=TWO.date())
+    assert fire_due(now=TWO) == (2, Fired(started=2))
+
+
 def test_the_data_day_of_the_work_is_compared_with_its_offset() -> None:
     schedule = make_schedule(stat_date_offset=-1)
     make_run(RunState.DONE, now=TWO, schedule=schedule, stat_date=(TWO - DAY).date())
