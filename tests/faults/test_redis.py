@@ -114,7 +114,7 @@ def test_connections_that_are_cut_again_and_again_and_consumers_that_change_leav
     for run in runs:
         assert house.outcomes(run) == ["done"]
     assert runner.runs()
-    assert listening(house) == ["runs"]
+    house.wait_until(lambda: listening(house) == ["runs"], 60, "the runner answers again")
 
 
 def test_a_connection_that_swallows_everything_is_noticed_and_replaced(house: House, proxied: Proxy) -> None:
