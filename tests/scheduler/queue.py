@@ -5,6 +5,8 @@ from base64 import b64decode
 
 import redis
 
+from scheduler import launching
+
 
 class Queue:
     """The queue of hints in a Redis, as a worker would find it."""
@@ -13,8 +15,8 @@ class Queue:
         self.redis = redis.Redis.from_url(url)
 
     def empty(self) -> None:
-        """Forget all hints, and that there ever were some."""
-        self.redis.flushdb()
+        """Forget all hints, and that there ever were some; REDIS_URL may name a Redis that holds more."""
+        self.redis.delete("tideline:runs", f"tideline:{launching.NOT_EMPTIED}")
 
     def take(self) -> list[tuple[int, int]]:
         """Take the oldest hint out, as a worker does."""

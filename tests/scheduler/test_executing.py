@@ -2,6 +2,7 @@
 
 import os
 import sys
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -194,3 +195,17 @@ def test_a_job_that_fails_does_not_keep_the_next_run_of_its_hint_from_its_turn(w
         claims = hints(3, key)
         execute_hint(claims, worker, database_now)
     assert TaskRun.objects.filter(state=RunState.FAILED).count() == 3
+
+
+def test_the_later_runs_of_a_hint_are_not_taken_for_lost_while_the_earlier_ones_run(worker: ThisWorker) -> None:
+    leases: list[datetime | None] = []
+
+    def look_at_all_leases(run: RunContext) -> None:
+        leases.extend(TaskRun.objects.filter(state=RunState.PENDING).values_list("lease_expires_at", flat=True))
+
+    with registered(look_at_all_leases) as key:
+        late = database_now() - 14 * SECOND  # it waited in the queue for nearly as long as a launch holds
+        claims = [launched(make_run(now=late, job=key), now=late) for _ in range(3)]
+        execute_hint(claims, worker, database_now)
+    assert len(leases) == 3
+    assert all(lease is not None and lease > database_now() + 5 * SECOND for lease in leases)

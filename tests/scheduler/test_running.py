@@ -89,6 +89,18 @@ def test_a_launch_is_given_back_only_by_its_own_token_and_only_before_it_is_begu
     assert leases == [False, True, True]
 
 
+def test_the_runs_of_a_shared_hint_are_held_while_it_is_executed_but_only_those_that_are_launched_by_it() -> None:
+    own, longer, stale, begun, returned = (make_run() for _ in range(5))
+    claims = [launched(own), launched(longer, seconds=7200), launched(stale), launched(begun), launched(returned)]
+    launched(stale)
+    running.begin(claims[3], WORKER, now=NOW)
+    running.give_back([claims[4]])
+    before = {run.pk: TaskRun.objects.get(pk=run.pk).lease_expires_at for run in (longer, stale, begun, returned)}
+    running.keep_launched(claims, now=LATER)
+    assert TaskRun.objects.get(pk=own.pk).lease_expires_at == LATER + running.SHARED_HINT_LEASE
+    assert {pk: TaskRun.objects.get(pk=pk).lease_expires_at for pk in before} == before
+
+
 def test_nothing_is_given_back_by_nobody() -> None:
     running.give_back([])
 
