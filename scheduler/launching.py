@@ -6,6 +6,7 @@ The broker holds few hints (TIDELINE_QUEUE_LIMIT); the backlog stays in the rows
 
 import json
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -42,6 +43,9 @@ class Launched:
     hints: int = 0
     error: str = ""
 
+    def __add__(self, other: "Launched") -> "Launched":
+        return Launched(self.runs + other.runs, self.hints + other.hints, self.error or other.error)
+
 
 @dataclass(frozen=True, slots=True)
 class _Leased:
@@ -50,7 +54,7 @@ class _Leased:
 
 
 def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
-    """Lease up to `limit` due runs, the most urgent first, and send a hint for each.
+    """Lease up to `limit` due runs, the most urgent first, and send hints for them, as many as the broker may hold.
 
     A run waits while an older run of its exclusive key has not ended, and is put off in its schedule's quiet hours.
     If the broker cannot be reached the rows stay due, nothing is lost, and the result says so.
@@ -59,13 +63,23 @@ def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
         with current_app.producer_pool.acquire(block=True, timeout=5) as producer:
             # Left to itself kombu tries for six seconds, in which whoever scans here scans nothing else.
             producer.connection.ensure_connection(max_retries=1, interval_start=0)
-            room = min(_room(producer), limit if limit is not None else settings.TIDELINE_QUEUE_LIMIT)
-            if room <= 0:
-                return Launched()
-            leased = _lease_due(now, _lost_before(producer, now), room)
-            return _send(producer, _without_quiet(leased, now), now)
+            return _fill(producer, _room(producer), limit, now)
     except (KombuError, RedisError, OSError) as error:
         return _unreachable(error)
+
+
+def _fill(producer: Producer, room: int, limit: int | None, now: datetime) -> Launched:
+    """Launch as many runs as there is room for hints; and more while short ones share them, up to half of the room."""
+    launched = Launched()
+    lost_before = _lost_before(producer, now) if room > 0 else now
+    while not launched.error:
+        wanted = min(room - launched.hints, sys.maxsize if limit is None else limit - launched.runs)
+        leased = _lease_due(now, lost_before, wanted) if wanted > 0 else []
+        launched += _send(producer, _without_quiet(leased, now), now)
+        if len(leased) < max(wanted, 1) or launched.hints > room / 2:
+            break
+        lost_before = min(lost_before, now)  # what was launched just now is not lost
+    return launched
 
 
 # --- rows ------------------------------------------------------------------------------------------------------
