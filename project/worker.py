@@ -120,13 +120,20 @@ def _after_task(task: Task, retval: Any = None, state: str = "", **_: Any) -> No
     try:
         name = SCAN_TASKS.get(task.name)
         if name is not None:
-            scans.mark(name, by=f"worker {this_worker().name}", note=retval if isinstance(retval, str) else "")
+            scans.mark(name, by=f"worker {this_worker().name}", note=_note(retval))
     finally:
         _under_way.pop()
         # A run whose end could not be written would be held for ever by a living child: this one goes, and the
         # keeper frees it.
         if this_worker().signals.stopping_here or (task.name == RUN_TASK and state == FAILURE):
             _leave_soon()
+
+
+def _note(retval: Any) -> str:
+    """Return what to note of a scan: what it said, or that it failed."""
+    if isinstance(retval, BaseException):
+        return f"The scan failed ({type(retval).__name__}); the worker's log says more, and the next one tries again."
+    return retval if isinstance(retval, str) else ""
 
 
 def _leave_soon() -> None:
