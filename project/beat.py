@@ -27,6 +27,9 @@ class Scan:
 SCANS = {
     "fire due schedules": Scan("scheduler.fire_due", timedelta(seconds=1), "schedules fire on the second"),
     "launch due runs": Scan("scheduler.launch_due", timedelta(seconds=1), "runs start on the second"),
+    "correct next runs": Scan(
+        "scheduler.replan", timedelta(minutes=10), "rules of zones change, clocks jump and return"
+    ),
     "seal ended runs": Scan("scheduler.seal_ended", timedelta(seconds=10), "whoever looks at a run can verify it"),
     "rescue lost runs": Scan("scheduler.rescue_lost", timedelta(seconds=5), "an expired lease frees its run"),
 }

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from project.kit.clock import CarriedClock, database_now
-from scheduler import executing, firing, keeping, launching, rescuing, sealing
+from scheduler import executing, firing, keeping, launching, replanning, rescuing, sealing
 from scheduler.identity import this_worker
 from scheduler.transitions import Claim
 
@@ -29,6 +29,12 @@ def rescue_lost() -> None:
     """Free the runs whose worker is gone."""
     keeping.free_of_dead_neighbours(now=database_now())
     rescuing.rescue_lost(now=database_now())
+
+
+@shared_task(name="scheduler.replan")
+def replan() -> None:
+    """Correct the next runs that are no longer right."""
+    replanning.replan(now=database_now())
 
 
 @shared_task(name="scheduler.seal_ended")
