@@ -5,9 +5,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from celery import current_app
 
 from project.services import PostgreSQL, Redis
 from tests.processes import Processes
+
+
+@pytest.fixture(autouse=True)
+def _the_projects_own_celery() -> Iterator[None]:
+    """No test leaves another Celery application behind as the current one: later tests would ask its broker."""
+    yield
+    assert current_app.main == "tideline", "make other applications with set_as_current=False"
 
 
 @pytest.fixture

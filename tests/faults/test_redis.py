@@ -215,7 +215,7 @@ def through(proxy: Proxy, url: str) -> str:
 
 def control(house: House, command: str, **arguments: Any) -> list[dict[str, Any]]:
     """Send a remote control command to the workers, and return the answers of the runners."""
-    with Celery(broker=house.broker.url) as celery:
+    with Celery(broker=house.broker.url, set_as_current=False) as celery:
         celery.conf.broker_transport_options = {"global_keyprefix": "tideline:"}
         replies = celery.control.broadcast(command, arguments=arguments, reply=True, timeout=2)
     return [answer for reply in replies for name, answer in reply.items() if name.startswith("runner@")]

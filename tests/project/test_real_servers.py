@@ -129,7 +129,7 @@ def test_without_the_password_redis_gives_nothing(redis_server):
 
 
 def test_one_url_serves_celery_and_redis_py_alike(redis_server):
-    app = Celery(broker=redis_server.url)
+    app = Celery(broker=redis_server.url, set_as_current=False)
     with app.connection_for_write() as connection:
         connection.ensure_connection(timeout=5)
         queue = connection.SimpleQueue("hints")
