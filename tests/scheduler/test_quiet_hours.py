@@ -209,7 +209,7 @@ def test_however_many_are_due_in_quiet_hours_none_is_launched(queue: redis.Redis
     schedule = make_schedule(**NIGHT, overlap=Schedule.Overlap.ALLOW)
     other = make_run(now=MIDNIGHT)
     runs = [make_run(schedule=schedule, now=MIDNIGHT, priority=5) for _ in range(7)]
-    assert [launching.launch_due(now=MIDNIGHT, limit=3).runs for _ in range(3)] == [0, 0, 1]
+    assert sum(launching.launch_due(now=MIDNIGHT, limit=3).runs for _ in range(3)) == 1
     assert TaskRun.objects.filter(pk__in=[run.pk for run in runs], state=RunState.DEFERRED).count() == 7
     assert TaskRun.objects.get(pk=other.pk).lease_token == 1
 
