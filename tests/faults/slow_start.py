@@ -5,7 +5,7 @@ from typing import Any
 
 from celery import signals
 
-SECONDS = 6
+SECONDS = 5
 
 
 @signals.worker_process_init.connect

@@ -17,7 +17,7 @@ from tests.faults.books import audit_fires, audit_marks, audit_runs
 from tests.faults.house import House
 from tests.faults.nemesis import Nemesis
 
-SECONDS = float(os.environ.get("TIDELINE_CAMPAIGN_SECONDS", "60"))
+SECONDS = float(os.environ.get("TIDELINE_CAMPAIGN_SECONDS", "50"))
 SEED = int(os.environ.get("TIDELINE_CAMPAIGN_SEED", "1"))
 HEALING_SECONDS = 90.0
 

@@ -23,6 +23,7 @@ from tests.faults.proxy import Proxy
 
 pytestmark = pytest.mark.slow
 
+WORKERS = 2  # that answer to remote control: one scans, one runs
 CONTAINER_GRACE_SECONDS = 10.0
 ALL_TEN = list(range(1, 11))
 
@@ -217,7 +218,7 @@ def control(house: House, command: str, **arguments: Any) -> list[dict[str, Any]
     """Send a remote control command to the workers, and return the answers of the runners."""
     with Celery(broker=house.broker.url, set_as_current=False) as celery:
         celery.conf.broker_transport_options = {"global_keyprefix": "tideline:"}
-        replies = celery.control.broadcast(command, arguments=arguments, reply=True, timeout=2)
+        replies = celery.control.broadcast(command, arguments=arguments, reply=True, timeout=2, limit=WORKERS)
     return [answer for reply in replies for name, answer in reply.items() if name.startswith("runner@")]
 
 
