@@ -14,13 +14,14 @@ from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 from cronsim.cronsim import Field
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 from quotas.wall_clocks import changes, first_instant, furthest, local, offset, zone_names
 
@@ -46,14 +47,14 @@ class RuleError(ValueError):
         self.sentence = sentence
 
 
-class Preset(StrEnum):
+class Preset(TextChoices):
     """How often a periodic quota resets."""
 
-    HOUR = "hour"
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
-    CRON = "cron"
+    HOUR = "hour", _("hour")
+    DAY = "day", _("day")
+    WEEK = "week", _("week")
+    MONTH = "month", _("month")
+    CRON = "cron", _("cron expression")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def _series(rule: ResetRule) -> _Series:
 
 def _follows_real_time(rule: ResetRule) -> bool:
     if rule.preset == Preset.CRON:
-        minute, hour, *_ = rule.cron.split()
+        minute, hour = rule.cron.split()[:2]
         return minute.startswith("*") or hour.startswith("*")  # cron's own test
     return rule.preset == Preset.HOUR
 
