@@ -1,0 +1,87 @@
+"""What the headers of an answer say: a table of real providers, and whatever else may come."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from quotas.provider.headers import read_headers
+from quotas.provider.observation import LARGEST_AMOUNT, LONGEST_WAIT, Observation
+from tests.quotas.provider.headers import CASES, NOW, Case, instant
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.provider)
+def test_what_providers_send_is_understood(case: Case) -> None:
+    said = read_headers(case.headers, status=case.status, received_at=NOW)
+
+    assert (said.limited, said.limit, said.remaining) == (case.limited, case.limit, case.remaining)
+    assert said.resets_at == instant(case.resets_in)
+    assert said.retry_at == instant(case.retry_in)
+    assert len(said.doubts) == case.doubts, said.doubts
+    assert (said.status, said.received_at) == (case.status, NOW)
+
+
+def test_the_table_is_long_and_its_names_are_distinct() -> None:
+    assert len({case.provider for case in CASES}) == len(CASES) >= 60
+
+
+def test_a_doubt_is_a_sentence_that_names_the_header_and_shortens_what_it_said() -> None:
+    said = read_headers({"X-RateLimit-Remaining": "9" * 500}, status=200, received_at=NOW)
+
+    assert said.doubts == (f"x-ratelimit-remaining said “{'9' * 39}…”, which is no amount.",)
+
+
+def test_control_characters_are_not_repeated() -> None:
+    said = read_headers({"Retry-After": "\x1b[2J\r\nx"}, status=429, received_at=NOW)
+
+    assert said.doubts == ("retry-after said “·[2J··x”, which is no time.",)
+
+
+def test_a_flood_of_nonsense_makes_few_doubts() -> None:
+    said = read_headers({f"X-RateLimit-Reset-{n}": "soon" for n in range(1000)}, status=429, received_at=NOW)
+
+    assert len(said.doubts) == 10
+
+
+def test_a_wait_is_counted_from_the_receipt_and_not_from_when_it_is_read() -> None:
+    an_hour_ago = NOW - timedelta(hours=1)
+
+    said = read_headers({"Retry-After": "600"}, status=429, received_at=an_hour_ago)
+
+    assert said.retry_at == an_hour_ago + timedelta(minutes=10)
+
+
+NAMES = st.sampled_from(
+    [*sorted({name for case in CASES for name in case.headers}), "ratelimit", "date", "age", "x-ratelimit-reset-ms"]
+)
+NUMBERS = st.one_of(st.integers(-(10**30), 10**30), st.decimals(), st.floats()).map(str)
+DATES = st.datetimes().map(lambda moment: moment.strftime("%a, %d %b %Y %H:%M:%S GMT"))
+TIMES = st.datetimes(timezones=st.timezones()).map(lambda moment: moment.isoformat())
+DURATIONS = st.lists(
+    st.tuples(st.integers(0, 10**12), st.sampled_from(["d", "h", "m", "s", "ms", "us", "ns"])), max_size=6
+).map(lambda parts: "".join(f"{number}{unit}" for number, unit in parts))
+ITEMS = st.from_regex(r'\A"[a-z]{0,3}"(;[rtqw]=-?[0-9]{0,16}(\.[0-9]{1,4})?){0,3}\Z')
+REAL = st.sampled_from(sorted({value for case in CASES for value in case.headers.values()}))
+VALUES = st.one_of(st.text(), NUMBERS, DATES, TIMES, DURATIONS, ITEMS, REAL, st.lists(REAL, max_size=3).map(", ".join))
+MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+
+
+@given(headers=st.dictionaries(NAMES | st.text(), VALUES), status=st.none() | st.integers(100, 599), now=MOMENTS)
+@example(headers={"Retry-After": "Fri, 31 Dec 9999 23:59:59 -2359"}, status=429, now=NOW)
+@example(headers={"X-RateLimit-Reset": "0001-01-01T00:00:00+23:59"}, status=429, now=NOW)
+@example(headers={"Date": "Mon, 01 Jan 0001 00:00:00 +2359", "Retry-After": str(10**9)}, status=429, now=NOW)
+def test_whatever_comes_is_read_without_a_crash_and_within_bounds(
+    headers: dict[str, str], status: int | None, now: datetime
+) -> None:
+    assert_within_bounds(read_headers(headers, status=status, received_at=now), now)
+
+
+def assert_within_bounds(said: Observation, now: datetime) -> None:
+    for amount in (said.limit, said.remaining):
+        assert amount is None or 0 <= amount <= LARGEST_AMOUNT
+    for moment in (said.resets_at, said.retry_at):
+        assert moment is None or timedelta(0) <= moment - now <= LONGEST_WAIT
+    if said.limit is not None and said.remaining is not None:
+        assert said.remaining <= said.limit
+    assert all(doubt.endswith(".") and doubt.isprintable() and len(doubt) < 300 for doubt in said.doubts)
