@@ -1,24 +1,15 @@
-"""What a person should know of. It is told in the transaction that makes it so: whoever records it, as an alert or
-otherwise, is connected to the signal `attention_needed`, and what he writes is committed with it or not at all.
+"""What a person should know of schedules and runs, told as `alerts.attention` says.
 
 Told once for each event: a run that is suspended tells so when it is, not at each later fire that gives way to it.
 """
 
-import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from django.dispatch import Signal
-
+from alerts.attention import Attention, tell
 from scheduler.models import Fire, TaskRun
 from scheduler.states import EventTrigger, FireOutcome, RunState
-
-logger = logging.getLogger(__name__)
-
-# Sent with `attention`, an Attention. A receiver's error undoes the transaction, so receivers only write rows.
-attention_needed = Signal()
 
 
 class Kind(StrEnum):
@@ -30,23 +21,6 @@ class Kind(StrEnum):
     RUN_ASKS = "run_asks"
     SCHEDULE_BROKEN = "schedule_broken"
     SCHEDULE_MISSED = "schedule_missed"
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """One thing to know.
-
-    Attributes:
-        fingerprint: the same for the same problem, so that it can be one open alert.
-        subject: what it is about, in a few words.
-        sentence: what happened.
-    """
-
-    kind: Kind
-    fingerprint: str
-    subject: str
-    sentence: str
-    at: datetime
 
 
 def kind_of_transition(to: RunState, trigger: EventTrigger, *, ended: bool) -> Kind | None:
@@ -68,7 +42,7 @@ def tell_of_runs(kind: Kind, run_ids: Iterable[int], sentence: str, at: datetime
     """Tell that the runs need a look. An approval point is told for itself, each other problem once a run."""
     for run in TaskRun.objects.filter(pk__in=list(run_ids)).only("name", "stat_date", "attempt_count"):
         point = f":{run.attempt_count}" if kind == Kind.RUN_ASKS else ""
-        _tell(Attention(kind, f"{kind}:{run.pk}{point}", str(run), sentence, at))
+        tell(Attention(kind, f"{kind}:{run.pk}{point}", str(run), sentence, at))
 
 
 def tell_of_fires(fires: Iterable[Fire]) -> None:
@@ -83,9 +57,4 @@ def tell_of_fires(fires: Iterable[Fire]) -> None:
 
 
 def _tell_of_fire(kind: Kind, fire: Fire) -> None:
-    _tell(Attention(kind, f"{kind}:{fire.schedule_id}", fire.schedule.name, fire.reason, fire.recorded_at))
-
-
-def _tell(attention: Attention) -> None:
-    logger.warning("%s: %s: %s", attention.kind, attention.subject, attention.sentence)
-    attention_needed.send(sender=Attention, attention=attention)
+    tell(Attention(kind, f"{kind}:{fire.schedule_id}", fire.schedule.name, fire.reason, fire.recorded_at))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from alerts.attention import Attention, attention_needed
 from scheduler import firing, operations, rescuing, running
-from scheduler.attention import Attention, attention_needed
 from scheduler.models import Fire, Schedule, TaskRun
 from scheduler.rescuing import POISON_AFTER
 from scheduler.running import Outcome

@@ -1,0 +1,268 @@
+"""Spending: charge, refund, top up, set the limit. Each is one transaction of guarded rows and their ledger entries.
+
+An idempotency key that was seen returns the first result; a refused charge changes nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import IntegrityError, connection, transaction
+
+from project.kit.prepared import Statement
+from quotas import reserving
+from quotas.amounts import check_amount
+from quotas.books import Books, open_books, open_books_of_all
+from quotas.models import LedgerEntry, Quota
+from quotas.purchases import Purchase, purchase
+from quotas.refusals import BadAmount, Conflict, QuotaError
+from quotas.states import Cause, EntryKind, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A charge that was granted.
+
+    Attributes:
+        amount: what was charged, in the quota's units.
+        repeated: the key had been seen before; nothing was charged now.
+        over_limit: it did not fit, and was granted because the quota is in shadow mode.
+    """
+
+    key: str
+    amount: int
+    idempotency_key: str
+    repeated: bool = False
+    over_limit: bool = False
+
+
+def charge(
+    key: str,
+    amount: int = 1,
+    *,
+    now: datetime,
+    idempotency_key: str | None = None,
+    owner: str = "",
+    attempt: int | None = None,
+    refund_on_failure: bool = False,
+    reason: str = "",
+) -> Charged:
+    """Charge the amount to the quota and to all that it is part of, or to none.
+
+    Args:
+        key: the quota's.
+        amount: whole units, at least 1.
+        idempotency_key: names this charge of the quota; the same again charges nothing and returns the first result.
+        owner: who spends, as a text key. What was reserved for it by an admission is used first.
+        attempt: the number of the owner's execution, to which the charge belongs.
+        refund_on_failure: give it back if that attempt ends before the work was used; see `refund_unused`.
+
+    Raises:
+        Refused: it does not fit now.
+        NeverSatisfiable: it is above a limit, and would never fit.
+        UnknownQuota, BadAmount: it cannot be understood.
+        Conflict: the idempotency key was used with another amount.
+    """
+    check_amount(amount)
+    origin = purchase(idempotency_key, owner=owner, attempt=attempt, reason=reason, refund_on_failure=refund_on_failure)
+    if _charge_quietly(key, amount, origin, now):
+        return Charged(key, amount, origin.key)
+    with transaction.atomic():
+        books, quota = open_books(key, now)
+        if first := _seen(quota, EntryKind.CHARGE, origin.key, amount):
+            return Charged(key, amount, origin.key, repeated=True, over_limit=first.over_limit)
+        spare = reserving.use_admission(books, quota, owner)
+        books.refuse_what_does_not_fit(quota, amount)
+        over_limit = books.spend(quota, amount, origin)
+        books.save(Cause.RESERVATION_FREED if spare > amount else Cause.SPENDING)
+    return Charged(key, amount, origin.key, over_limit=over_limit)
+
+
+def refund(
+    key: str, charge_key: str, *, now: datetime, amount: int | None = None, actor: str = "", reason: str = ""
+) -> int:
+    """Give a charge back, the whole of it or a part, once; return how much came back to the quota's balance.
+
+    What an earlier period was charged, or a rate has refilled since, is recorded and gives nothing now.
+
+    Args:
+        charge_key: the idempotency key of the charge.
+        amount: whole units; None: all of it.
+
+    Raises:
+        QuotaError: there is no such charge, or less of it. Conflict: it was refunded with another amount.
+    """
+    with transaction.atomic():
+        books, quota = open_books(key, now)
+        charged = _entry(quota, EntryKind.CHARGE, charge_key)
+        if charged is None:
+            raise QuotaError(f"The quota “{key}” has no charge with the key “{charge_key}”; look it up in its ledger.")
+        amount = charged.units if amount is None else amount
+        check_amount(amount)
+        if amount > charged.units:
+            raise BadAmount(f"Of the charge “{charge_key}” at most {charged.units:,} can be refunded.")
+        if seen := _seen(quota, EntryKind.REFUND, charge_key, amount):
+            return seen.amount
+        origin = Purchase(charge_key, charged.owner, charged.attempt, actor, reason)
+        given = books.give_back(quota, charged, amount, origin)
+        books.save(Cause.REFUND)
+        return given
+
+
+def refund_unused(owners: Sequence[tuple[str, int, datetime | None]], *, now: datetime) -> int:
+    """Give back what ended attempts were charged for and did not use; return how many charges that were.
+
+    That is what was charged with `refund_on_failure` since the attempt's last checkpoint: a checkpoint says that the
+    work before it is done.
+
+    Args:
+        owners: the owner, the number of its attempt and the instant of its last checkpoint, if there was one.
+    """
+    since = {(owner, attempt): checkpoint for owner, attempt, checkpoint in owners}
+    with transaction.atomic():
+        unused = [entry for entry in _refundable(list({owner for owner, _ in since})) if _is_unused(entry, since)]
+        if not unused:
+            return 0
+        books = open_books_of_all({pk for entry in unused for pk in entry.charged.chain}, now)
+        refunded = _refunded_already(unused)
+        unused = [entry for entry in unused if (entry.charged_id, entry.idempotency_key) not in refunded]
+        for entry in unused:
+            reason = "The work ended before it used it."
+            origin = Purchase(entry.idempotency_key, entry.owner, entry.attempt, reason=reason)
+            books.give_back(books.quotas[entry.charged_id], entry, entry.units, origin)
+        books.save(Cause.REFUND)
+    return len(unused)
+
+
+def top_up(
+    key: str, amount: int, *, now: datetime, idempotency_key: str | None = None, actor: str = "", reason: str = ""
+) -> int:
+    """Add the amount to the total of a capacity, at once; return the new total.
+
+    Raises:
+        QuotaError: it is no capacity, or unlimited. UnknownQuota, BadAmount, Conflict: as `charge`.
+    """
+    check_amount(amount)
+    with transaction.atomic():
+        books, quota = open_books(key, now)
+        if quota.kind != Kind.CAPACITY or quota.limit is None:
+            raise QuotaError(f"Only a capacity with a limit can be topped up; set the limit of “{key}” instead.")
+        origin = purchase(idempotency_key, actor=actor, reason=reason)
+        if not _seen(quota, EntryKind.TOP_UP, origin.key, amount):
+            check_amount(quota.limit + amount)
+            quota.limit += amount
+            books.enter(quota, quota, EntryKind.TOP_UP, amount, amount, origin)
+            books.save(Cause.TOP_UP)
+        return quota.limit
+
+
+def set_limit(
+    key: str,
+    limit: int | None,
+    *,
+    now: datetime,
+    idempotency_key: str | None = None,
+    actor: str = "",
+    reason: str = "",
+) -> None:
+    """Set the limit, at once. Below what is used it keeps the debt and stops nothing that runs.
+
+    Args:
+        limit: whole units; None: unlimited, 0: blocks.
+
+    Raises:
+        UnknownQuota, BadAmount, Conflict: as `charge`.
+    """
+    if limit != 0 and limit is not None:
+        check_amount(limit)
+    with transaction.atomic():
+        books, quota = open_books(key, now)
+        origin = purchase(idempotency_key, actor=actor, reason=reason)
+        if _seen(quota, EntryKind.LIMIT, origin.key, limit or 0):
+            return
+        change_limit(books, quota, limit, origin)
+        books.save(Cause.LIMIT_CHANGE)
+
+
+def change_limit(books: Books, quota: Quota, limit: int | None, origin: Purchase) -> None:
+    """Set the limit of the locked quota, with its ledger entry."""
+    books.enter(quota, quota, EntryKind.LIMIT, limit or 0, (limit or 0) - (quota.limit or 0), origin)
+    quota.limit = limit
+
+
+# --- steps -----------------------------------------------------------------------------------------------------
+
+
+def _entry(quota: Quota, kind: EntryKind, key: str) -> LedgerEntry | None:
+    """Return the locked quota's own entry of that kind and key; whoever wrote it held the lock."""
+    return LedgerEntry.objects.filter(charged=quota, quota=quota, kind=kind, idempotency_key=key).first()
+
+
+def _seen(quota: Quota, kind: EntryKind, key: str, units: int) -> LedgerEntry | None:
+    entry = _entry(quota, kind, key)
+    if entry is not None and entry.units != units:
+        raise Conflict(
+            f"The key “{key}” was used on the quota “{quota.key}” for {entry.units:,}, and now for {units:,}: "
+            "another piece of work needs another key."
+        )
+    return entry
+
+
+def _refundable(owners: Sequence[str]) -> list[LedgerEntry]:
+    entries = LedgerEntry.objects.filter(owner__in=owners, refund_on_failure=True, kind=EntryKind.CHARGE)
+    return [entry for entry in entries.select_related("charged") if entry.quota_id == entry.charged_id]
+
+
+def _is_unused(entry: LedgerEntry, since: Mapping[tuple[str, int], datetime | None]) -> bool:
+    if entry.attempt is None or (entry.owner, entry.attempt) not in since:
+        return False
+    checkpoint = since[entry.owner, entry.attempt]
+    return checkpoint is None or entry.at > checkpoint
+
+
+def _refunded_already(charges: Sequence[LedgerEntry]) -> set[tuple[int, str]]:
+    refunds = LedgerEntry.objects.filter(
+        kind=EntryKind.REFUND,
+        charged__in={entry.charged_id for entry in charges},
+        idempotency_key__in=[entry.idempotency_key for entry in charges],
+    )
+    return set(refunds.values_list("charged_id", "idempotency_key"))
+
+
+# --- the quick way ---------------------------------------------------------------------------------------------
+
+
+def _charge_quietly(key: str, amount: int, origin: Purchase, now: datetime) -> bool:
+    """Charge in one statement where that changes no verdict, warning, period or admission; False: it was not done.
+
+    A key that was seen is refused by the ledger's unique constraint, and the statement undone.
+    """
+    values = [key, now, now, amount, origin.owner, amount, amount, origin.key, amount, -amount]
+    values += [origin.owner, origin.attempt, origin.refund_on_failure, now, origin.actor, origin.reason]
+    try:
+        with transaction.atomic() if connection.in_atomic_block else nullcontext(), connection.cursor() as cursor:
+            _QUIET_CHARGE.execute(cursor, values)
+            return cursor.fetchone() is not None
+    except IntegrityError:
+        return False
+
+
+# The links are locked in the order of their ids, and what is tested is what was locked.
+_QUIET_CHARGE = Statement(
+    "WITH leaf AS (SELECT id, ancestors || id AS chain FROM quotas_quota WHERE key = %s),"
+    " link AS (SELECT quota.* FROM quotas_quota AS quota, leaf WHERE quota.id = ANY(leaf.chain)"
+    "  ORDER BY quota.id FOR UPDATE OF quota),"
+    " fits AS (SELECT FROM link HAVING count(*) > 0 AND bool_and("
+    "  verdict = 'sufficient' AND kind <> 'rate' AND blocked_until IS NULL AND provider_remaining IS NULL"
+    "  AND (period_end IS NULL OR (period_start <= %s AND %s < period_end))"
+    "  AND (quiet_below IS NULL OR used + reserved + %s < quiet_below))),"
+    " unadmitted AS (SELECT FROM fits WHERE NOT EXISTS (SELECT FROM quotas_reservation AS reservation"
+    "  WHERE reservation.owner = %s AND reservation.state = 'held' AND reservation.purpose = 'admission')),"
+    " charged AS (UPDATE quotas_quota AS quota SET used = quota.used + %s, spent_total = quota.spent_total + %s"
+    "  FROM link, unadmitted WHERE quota.id = link.id RETURNING quota.id)"
+    " INSERT INTO quotas_ledgerentry (quota_id, charged_id, kind, idempotency_key, units, amount, owner, attempt,"
+    "  refund_on_failure, over_limit, at, actor, reason)"
+    " SELECT charged.id, leaf.id, 'charge', %s, %s, %s, %s, %s, %s, false, %s, %s, %s FROM charged, leaf"
+    " RETURNING id"
+)

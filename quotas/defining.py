@@ -1,0 +1,206 @@
+"""Quotas come and change. Every way to write a quota's rule leads through here: form, command, API, try-out."""
+
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from quotas import charging
+from quotas.amounts import check_amount
+from quotas.books import Books, open_books_of_all
+from quotas.models import LedgerEntry, Quota
+from quotas.periods import RuleError, check_rule, period_at
+from quotas.purchases import purchase
+from quotas.refusals import BadAmount
+from quotas.states import Cause, Kind
+
+# When it resets. A change of these begins the period that holds the present, with what was used so far.
+RESET_FIELDS = ("reset_preset", "reset_time", "reset_weekday", "reset_day", "reset_cron", "timezone")
+# What a person may change. The kind and the key stay: what was charged under them would mean something else.
+EDITABLE_FIELDS = (
+    "title",
+    "description",
+    "limit",
+    "unit",
+    "parent",
+    *RESET_FIELDS,
+    "refill_amount",
+    "refill_seconds",
+    "default_step",
+    "resume_threshold",
+    "stable_seconds",
+    "stable_after_reset_seconds",
+    "spread_seconds",
+    "patience_seconds",
+    "shadow",
+    "probe_url",
+    "probe_headers",
+    "probe_remaining",
+    "probe_limit",
+    "probe_reset",
+    "poll_floor_seconds",
+    "poll_ceiling_seconds",
+)
+
+
+class StaleVersion(Exception):
+    """Somebody else saved the quota meanwhile; `current` is what it is now."""
+
+    def __init__(self, current: Quota) -> None:
+        super().__init__(f"“{current}” was changed by somebody else meanwhile. Look at it and save again.")
+        self.current = current
+
+
+def create(*, key: str, kind: Kind, now: datetime, actor: str = "", **fields: Any) -> Quota:
+    """Create a quota of which nothing is used.
+
+    Args:
+        fields: further fields of the model; among them `limit`, and the rule of the kind.
+
+    Raises:
+        ValidationError: a field is wrong; each message says which and what would be right.
+    """
+    quota = Quota(key=key, kind=kind, **fields)
+    save_new(quota, now=now, actor=actor)
+    return quota
+
+
+def save_new(quota: Quota, *, now: datetime, actor: str = "") -> None:
+    """Insert a filled-in quota, with the ledger entry of its limit.
+
+    Raises:
+        ValidationError: as `create`.
+    """
+    check(quota)
+    quota.created_at = quota.updated_at = quota.verdict_at = now
+    quota.ancestors = quota.parent.chain if quota.parent else []
+    _set_clock(quota, now)
+    quota.full_clean(validate_constraints=False)
+    limit, quota.limit = quota.limit, None
+    with transaction.atomic():
+        quota.save(force_insert=True)
+        books = open_books_of_all([quota.pk], now)
+        charging.change_limit(books, books.quotas[quota.pk], limit, purchase("created", actor=actor))
+        books.save(Cause.LIMIT_CHANGE)
+    quota.refresh_from_db()
+
+
+def save_changes(quota: Quota, *, expected_version: int, now: datetime, actor: str = "") -> list[str]:
+    """Write what really changed and return the names of those fields; a whole form posted back changes nothing.
+
+    Another limit counts at once. Another rule of reset begins its present period with what was used so far.
+
+    Raises:
+        StaleVersion: it was saved by somebody else since `expected_version`.
+        ValidationError: as `create`.
+    """
+    with transaction.atomic():
+        books = open_books_of_all([quota.pk], now)
+        current = books.quotas[quota.pk]
+        if current.version != expected_version:
+            raise StaleVersion(current)
+        check(quota, current)
+        changed = [name for name in EDITABLE_FIELDS if _value(quota, name) != _value(current, name)]
+        if changed:
+            _take_over(books, current, quota, changed, actor)
+    return changed
+
+
+def check(quota: Quota, current: Quota | None = None) -> None:
+    """Refuse what cannot work.
+
+    Args:
+        current: the row as it is, of a quota that is there already.
+
+    Raises:
+        ValidationError: naming the fields.
+    """
+    faults = {**_limit_faults(quota), **_rule_faults(quota), **_probe_faults(quota)}
+    if current is not None:
+        faults |= _change_faults(quota, current)
+    if faults:
+        raise ValidationError(faults)
+
+
+# --- faults ----------------------------------------------------------------------------------------------------
+
+
+def _limit_faults(quota: Quota) -> dict[str, str]:
+    if quota.limit is None and quota.kind == Kind.RATE:
+        return {"limit": "A rate needs a limit: how many units may be spent at once after a pause."}
+    try:
+        if quota.limit:
+            check_amount(quota.limit)
+    except BadAmount:
+        return {"limit": "The limit is a whole number from 0 on, or empty for unlimited."}
+    return {}
+
+
+def _rule_faults(quota: Quota) -> dict[str, str]:
+    if quota.kind == Kind.RATE and not (quota.refill_amount and quota.refill_seconds):
+        sentence = "A rate needs both: how many units come back, and in how many seconds."
+        return {"refill_seconds" if quota.refill_amount else "refill_amount": sentence}
+    if quota.kind != Kind.PERIODIC:
+        return {}
+    if not quota.reset_preset:
+        return {"reset_preset": "A periodic quota needs to know when it resets."}
+    try:
+        check_rule(quota.reset_rule())
+    except RuleError as error:
+        field = {"preset": "reset_preset", "at": "reset_time"}.get(error.field, f"reset_{error.field}")
+        return {"timezone" if error.field == "timezone" else field: error.sentence}
+    return {}
+
+
+def _probe_faults(quota: Quota) -> dict[str, str]:
+    if quota.probe_url and not (quota.probe_remaining or quota.probe_limit or quota.probe_reset):
+        return {"probe_remaining": "A usage endpoint needs at least one expression that says where to look in it."}
+    return {}
+
+
+def _change_faults(quota: Quota, current: Quota) -> dict[str, str]:
+    faults = {}
+    if (quota.kind, quota.key) != (current.kind, current.key):
+        faults["key"] = "The key and the kind of a quota stay. Create another quota instead."
+    if quota.parent_id != current.parent_id and _was_used(current):
+        faults["parent"] = "What a quota is part of stays once it was charged. Create another quota instead."
+    return faults
+
+
+def _was_used(quota: Quota) -> bool:
+    charged = LedgerEntry.objects.filter(charged=quota, kind="charge")
+    return bool(quota.reserved) or quota.children.exists() or charged.exists()
+
+
+# --- steps -----------------------------------------------------------------------------------------------------
+
+
+def _take_over(books: Books, current: Quota, edited: Quota, changed: list[str], actor: str) -> None:
+    limit = edited.limit
+    for name in set(changed) - {"limit"}:
+        setattr(current, name, getattr(edited, name))
+    if "limit" in changed:
+        charging.change_limit(books, current, limit, purchase(None, actor=actor))
+    if "parent" in changed:
+        current.ancestors = current.parent.chain if current.parent else []
+    if set(changed) & set(RESET_FIELDS):
+        _set_clock(current, books.now)
+    current.version, current.updated_at = current.version + 1, books.now
+    current.full_clean(validate_constraints=False)
+    current.save(update_fields=[*changed, "ancestors", "period_start", "period_end", "version", "updated_at"])
+    books.save(Cause.LIMIT_CHANGE)
+
+
+def _set_clock(quota: Quota, now: datetime) -> None:
+    """Begin the present period, or the refilling."""
+    if quota.kind == Kind.PERIODIC:
+        period = period_at(quota.reset_rule(), now)
+        quota.period_start, quota.period_end = period.start, period.end
+    elif quota.kind == Kind.RATE:
+        quota.refilled_at = quota.refilled_at or now
+
+
+def _value(quota: Quota, name: str) -> Any:
+    """Return a field's value as its column holds it, without fetching what it refers to."""
+    return Quota._meta.get_field(name).value_from_object(quota)  # type: ignore[union-attr]

@@ -1,0 +1,217 @@
+"""Reservations: an amount is held before the work, and settled by what it really took. They are leased: what a dead
+owner held is free again, once.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import DurationField, ExpressionWrapper, F, Value
+
+from quotas.amounts import check_amount
+from quotas.books import Books, open_books, open_books_of, open_books_of_all
+from quotas.models import Quota, Reservation
+from quotas.purchases import Purchase, purchase
+from quotas.refusals import Conflict, QuotaError
+from quotas.states import Cause, Purpose, ReservationState
+
+DEFAULT_LEASE = timedelta(minutes=5)
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What an admission reserves for one owner in one quota."""
+
+    owner: str
+    quota_id: int
+    amount: int
+
+
+def reserve(
+    key: str,
+    amount: int,
+    *,
+    now: datetime,
+    lease: timedelta = DEFAULT_LEASE,
+    idempotency_key: str | None = None,
+    owner: str = "",
+    attempt: int | None = None,
+) -> Reservation:
+    """Hold the amount in the quota and in all that it is part of; it is free again when the lease ends.
+
+    Args:
+        lease: how long it holds without `renew`.
+        idempotency_key: names this reservation of the quota; the same again returns the first.
+
+    Raises:
+        Refused, NeverSatisfiable, UnknownQuota, BadAmount, Conflict: as charging.charge.
+    """
+    check_amount(amount)
+    origin = purchase(idempotency_key)
+    with transaction.atomic():
+        books, quota = open_books(key, now)
+        first = Reservation.objects.filter(quota=quota, idempotency_key=origin.key).first()
+        if first is not None:
+            return _same(first, amount)
+        spare = use_admission(books, quota, owner)
+        books.refuse_what_does_not_fit(quota, amount)
+        books.hold(quota, amount)
+        books.save(Cause.RESERVATION_FREED if spare > amount else Cause.SPENDING)
+        return Reservation.objects.create(
+            quota=quota,
+            idempotency_key=origin.key,
+            amount=amount,
+            owner=owner,
+            attempt=attempt,
+            lease_seconds=max(1, round(lease.total_seconds())),
+            expires_at=now + lease,
+            created_at=now,
+        )
+
+
+def settle(reservation_id: int, actual: int, *, now: datetime) -> bool:
+    """Charge what the work really took and free the rest; False: it was settled before, and nothing changed.
+
+    What was spent counts even if it is more than was held, or the reservation had ended meanwhile.
+
+    Raises:
+        BadAmount: the actual amount is no whole number from 0 on.
+        QuotaError: it was released before.
+    """
+    if actual != 0:
+        check_amount(actual)
+    with transaction.atomic():
+        books, quota, reservation = _open(reservation_id, now)
+        if reservation.state == ReservationState.SETTLED:
+            return False
+        if reservation.state == ReservationState.RELEASED:
+            raise QuotaError(f"The reservation #{reservation_id} was released; charge what was spent instead.")
+        _end(books, [reservation], ReservationState.SETTLED, now, settled_amount=actual)
+        if actual:
+            origin = Purchase(f"reservation {reservation.pk}", reservation.owner, reservation.attempt)
+            books.spend(quota, actual, origin)
+        books.save(Cause.RESERVATION_FREED)
+    return True
+
+
+def release(reservation_id: int, *, now: datetime) -> bool:
+    """Free a reservation that was not used; False: it had ended already."""
+    with transaction.atomic():
+        books, _, reservation = _open(reservation_id, now)
+        if reservation.state != ReservationState.HELD:
+            return False
+        _end(books, [reservation], ReservationState.RELEASED, now)
+        books.save(Cause.RESERVATION_FREED)
+    return True
+
+
+def release_all_of(owners: Iterable[str], *, now: datetime) -> int:
+    """Free all that the owners still hold; return how many reservations that were."""
+    held = Reservation.objects.filter(state=ReservationState.HELD, owner__in=list(owners))
+    return _free(list(held.values_list("pk", "quota_id")), ReservationState.RELEASED, now)
+
+
+def renew(owners: Iterable[str], *, now: datetime) -> int:
+    """Extend the leases of all that the owners hold, as long as they live; return how many."""
+    lease = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), output_field=DurationField())
+    held = Reservation.objects.filter(state=ReservationState.HELD, owner__in=list(owners), expires_at__gt=now)
+    return held.update(expires_at=Value(now) + lease)
+
+
+def free_expired(*, now: datetime) -> int:
+    """Free the reservations whose lease has ended, each once; return how many."""
+    expired = Reservation.objects.filter(state=ReservationState.HELD, expires_at__lte=now).order_by("expires_at")
+    return _free(list(expired.values_list("pk", "quota_id")[:BATCH]), ReservationState.EXPIRED, now)
+
+
+# --- admissions ------------------------------------------------------------------------------------------------
+
+
+def reserve_for_admission(books: Books, needs: Sequence[Need], *, key: str, lease: timedelta) -> None:
+    """Hold for each owner what it was admitted for, in the locked books; the caller saves them.
+
+    Args:
+        key: names this admission; with the owner it makes the idempotency key.
+    """
+    for need in needs:
+        books.hold(books.quotas[need.quota_id], need.amount)
+    Reservation.objects.bulk_create(
+        Reservation(
+            quota_id=need.quota_id,
+            idempotency_key=f"{key} {need.owner}",
+            purpose=Purpose.ADMISSION,
+            amount=need.amount,
+            owner=need.owner,
+            lease_seconds=max(1, round(lease.total_seconds())),
+            expires_at=books.now + lease,
+            created_at=books.now,
+        )
+        for need in needs
+    )
+
+
+def use_admission(books: Books, quota: Quota, owner: str) -> int:
+    """End what an admission holds for the owner in the locked quota, so that it can be charged; return how much."""
+    if not owner:
+        return 0
+    held = Reservation.objects.select_for_update().filter(
+        quota=quota, owner=owner, state=ReservationState.HELD, purpose=Purpose.ADMISSION
+    )
+    admissions = list(held)
+    _end(books, admissions, ReservationState.SETTLED, books.now)
+    return sum(admission.amount for admission in admissions)
+
+
+# --- steps -----------------------------------------------------------------------------------------------------
+
+
+def _same(first: Reservation, amount: int) -> Reservation:
+    if first.amount != amount:
+        raise Conflict(
+            f"The key “{first.idempotency_key}” has reserved {first.amount:,} before, and now {amount:,}: "
+            "another piece of work needs another key."
+        )
+    return first
+
+
+def _open(reservation_id: int, now: datetime) -> tuple[Books, Quota, Reservation]:
+    """Lock the reservation's quotas, and then the reservation: always in this order."""
+    reservation = Reservation.objects.filter(pk=reservation_id).first()
+    if reservation is None:
+        raise QuotaError(f"There is no reservation #{reservation_id}.")
+    books, quota = open_books_of(reservation.quota_id, now)
+    reservation.refresh_from_db()
+    return books, quota, reservation
+
+
+def _free(found: Sequence[tuple[int, int]], state: ReservationState, now: datetime) -> int:
+    """End those of the found reservations that are still held once their quotas are locked."""
+    if not found:
+        return 0
+    with transaction.atomic():
+        leaves = Quota.objects.filter(pk__in={quota_id for _, quota_id in found}).only("ancestors")
+        books = open_books_of_all({pk for leaf in leaves for pk in leaf.chain}, now)
+        held = Reservation.objects.filter(pk__in=[pk for pk, _ in found], state=ReservationState.HELD)
+        if state == ReservationState.EXPIRED:  # not if it was renewed meanwhile
+            held = held.filter(expires_at__lte=now)
+        ending = list(held.select_for_update().order_by("pk"))
+        _end(books, ending, state, now)
+        books.save(Cause.RESERVATION_FREED)
+    return len(ending)
+
+
+def _end(
+    books: Books,
+    reservations: Sequence[Reservation],
+    state: ReservationState,
+    now: datetime,
+    settled_amount: int | None = None,
+) -> None:
+    for reservation in reservations:
+        if reservation.state == ReservationState.HELD:
+            books.hold(books.quotas[reservation.quota_id], -reservation.amount)
+    ended = Reservation.objects.filter(pk__in=[reservation.pk for reservation in reservations])
+    if reservations:
+        ended.update(state=state, ended_at=now, settled_amount=settled_amount)
