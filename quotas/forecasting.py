@@ -1,4 +1,4 @@
-"""When a quota runs out at the rate of the last hours, and when what it lacks is back. Pure functions of plain values."""
+"""When a quota runs out at the rate of the last hours, and when what it lacks is back: pure, on plain values."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
