@@ -1,0 +1,39 @@
+-- Books the next slot. ARGV: how many calls it is for, how long the caller would wait (negative: for ever).
+-- Returns how long to wait for it, and the booking's name (0: refused, nothing is booked).
+
+local SPARE = 100 -- calls that a log may hold beyond what it needs, so that not each booking has to trim it
+
+local function log(window, slot, cost, kept_for)
+  local calls = {}
+  for call = 1, cost do calls[call] = integer(slot) end
+  local length
+  for first = 1, cost, 1000 do -- unpack() has its limit
+    length = redis.call('LPUSH', window.log, unpack(calls, first, math.min(first + 999, cost)))
+  end
+  local needed = window.limit + cost -- the booking may be given back
+  if length > needed + SPARE then redis.call('LTRIM', window.log, 0, needed - 1) end
+  redis.call('PEXPIRE', window.log, kept_for)
+end
+
+local cost, max_wait = tonumber(ARGV[1]), tonumber(ARGV[2])
+local state, text, before = read_state()
+local windows = read_windows(3, state)
+local set_back = tick(state)
+local slot = next_slot(state, windows, cost)
+local wait = slot - state.now
+if max_wait >= 0 and wait > max_wait then
+  if set_back then keep_clock(state, before) end
+  return { wait, 0 }
+end
+
+state.booking, state.slot = state.now, slot
+local longest = 0
+for _, window in ipairs(windows) do
+  log(window, slot, cost, math.ceil((math.max(wait, 0) + window.length) / 1000))
+  if window.pace then move_on(window, slot, cost) end
+  longest = math.max(longest, window.length)
+end
+-- the state outlives the logs, for their instants are on its clock
+local kept_for = math.ceil((math.max(wait, 0) + longest) / 1000) + 1000
+redis.call('SET', KEYS[1], cmsgpack.pack(state) .. text, 'PX', kept_for)
+return { wait, state.booking }
