@@ -2,6 +2,11 @@
 -- Returns how long to wait for it, and the booking's name (0: refused, nothing is booked).
 
 local SPARE = 100 -- calls that a log may hold beyond what it needs, so that not each booking has to trim it
+local MARGIN = 1000 -- milliseconds that a key lives beyond what it is needed for
+
+local function milliseconds(microseconds)
+  return math.ceil(microseconds / 1000)
+end
 
 local function log(window, slot, cost, kept_for)
   local calls = {}
@@ -29,11 +34,10 @@ end
 state.booking, state.slot = state.now, slot
 local longest = 0
 for _, window in ipairs(windows) do
-  log(window, slot, cost, math.ceil((math.max(wait, 0) + window.length) / 1000))
+  log(window, slot, cost, milliseconds(wait + window.length) + MARGIN)
   if window.pace then move_on(window, slot, cost) end
   longest = math.max(longest, window.length)
 end
 -- the state outlives the logs, for their instants are on its clock
-local kept_for = math.ceil((math.max(wait, 0) + longest) / 1000) + 1000
-redis.call('SET', KEYS[1], cmsgpack.pack(state) .. text, 'PX', kept_for)
+redis.call('SET', KEYS[1], cmsgpack.pack(state) .. text, 'PX', milliseconds(wait + longest) + 2 * MARGIN)
 return { wait, state.booking }
