@@ -6,8 +6,9 @@ from typing import Any
 
 from redis import Redis
 
-from quotas.ratelimit import Booking, Limiter, Refused
-from quotas.ratelimit.calls import PREFIX
+from quotas.ratelimit import Booking, Limiter, Refused, Window
+from quotas.ratelimit.calls import PREFIX, Calls, booking
+from quotas.ratelimit.limiter import SCRIPTS
 
 SECOND = 1_000_000  # microseconds
 
@@ -54,6 +55,15 @@ def slot(booking: Booking) -> int:
 def slots(limiter: Limiter, count: int, cost: int = 1) -> list[int]:
     """Book some slots, without waiting for them."""
     return [slot(limiter.book(cost)) for _ in range(count)]
+
+
+def booked_at_once(client: Redis, name: str, windows: list[Window], count: int) -> list[Booking]:
+    """Book some slots in one go, so that hardly any time passes in between."""
+    calls = Calls(name, windows)
+    with client.pipeline(transaction=True) as pipeline:
+        for _ in range(count):
+            pipeline.eval(SCRIPTS["book"], len(calls.keys), *calls.keys, *calls.book(1, None))
+        return [booking(reply, 1) for reply in pipeline.execute()]
 
 
 def passes(limiter: Limiter, cost: int = 1) -> bool:

@@ -75,7 +75,7 @@ WINDOWS = st.lists(
 
 
 @given(WINDOWS, ACTIONS)
-@thoroughness(deadline=None, max_examples=150)
+@thoroughness(deadline=None, max_examples=400)
 def test_the_scripts_give_the_slots_of_the_model(windows: list[Window], actions: list[object]) -> None:
     with Redis.from_url(settings.REDIS_URL) as client:
         Comparison(client, windows).make(actions)

@@ -6,33 +6,23 @@ from typing import Any
 
 import pytest
 from redis import ConnectionError as RedisIsAway
+from redis import Redis
 
-from quotas.ratelimit import Refused, Window, waiting
-from quotas.ratelimit.calls import Calls
+from quotas.ratelimit import Booking, Limiter, Refused, Window, waiting
 from quotas.ratelimit.waiting import Call, Sleep
 from tests.quotas.ratelimit.states import SECOND
 
-CALLS = Calls("waiting", [Window(100, 1)])
-TOLERANCE = 0.02
+WINDOWS = [Window(100, 1)]
+TOLERANCE = 0.02  # seconds
 
 
-class Clock:
-    """A clock that stands still until it is told."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-class Waiter:
-    """Performs the steps of a wait: Redis answers the waits that are given, one after the other.
+class Waiter(Limiter):
+    """Performs the steps of a wait on paper: its Redis answers what is given, one after the other.
 
     Args:
         answers: the seconds until the slot; None: refused.
         oversleeps: by how many seconds each sleep is too long.
-        interrupts: what ends each sleep instead of the slot.
+        interruption: what ends each sleep instead of the slot.
         gives_back: what happens when a slot is given back.
     """
 
@@ -40,45 +30,34 @@ class Waiter:
         self,
         answers: list[float | None],
         oversleeps: float = 0,
-        interrupts: BaseException | None = None,
+        interruption: BaseException | None = None,
         gives_back: Callable[[], int] = lambda: 1,
     ) -> None:
-        self.clock = Clock()
-        self.answers, self.oversleeps, self.interrupts = iter(answers), oversleeps, interrupts
+        super().__init__(Redis(), "on paper", WINDOWS)
+        self.answers, self.oversleeps, self.interruption = iter(answers), oversleeps, interruption
         self.gives_back = gives_back
+        self.now = 1000.0
         self.performed: list[str] = []
         self.max_waits: list[int] = []
 
-    def wait(self, max_wait: float | None = None) -> Any:
-        steps = waiting.wait(CALLS, 1, max_wait, self.clock)
-        step = next(steps)
-        while True:
-            try:
-                outcome = self._perform(step)
-            except BaseException as error:
-                advance: Callable[[], Any] = lambda error=error: steps.throw(error)  # noqa: E731
-            else:
-                advance = lambda outcome=outcome: steps.send(outcome)  # noqa: E731
-            try:
-                step = advance()
-            except StopIteration as end:
-                return end.value
+    def wait(self, cost: int = 1, max_wait: float | None = None) -> Booking:
+        return self._perform(waiting.wait(self._calls, cost, max_wait, lambda: self.now))
 
-    def _perform(self, step: Call | Sleep) -> Any:
+    def _do(self, step: Call | Sleep) -> Any:
         if isinstance(step, Sleep):
-            self.performed.append(f"sleep {step.seconds:g}")
-            if self.interrupts:
-                raise self.interrupts
-            self.clock.seconds += step.seconds + self.oversleeps
-            return None
+            return self._sleep(step.seconds)
         self.performed.append(step.script)
         if step.script == "give_back":
             return self.gives_back()
         self.max_waits.append(step.arguments[1])
-        return self._answer(next(self.answers))
-
-    def _answer(self, seconds: float | None) -> list[int]:
+        seconds = next(self.answers)
         return [7, 0] if seconds is None else [round(seconds * SECOND), 99]
+
+    def _sleep(self, seconds: float) -> None:
+        self.performed.append(f"sleep {seconds:g}")
+        if self.interruption:
+            raise self.interruption
+        self.now += seconds + self.oversleeps
 
 
 def test_a_wait_is_one_booking_and_one_sleep() -> None:
@@ -107,8 +86,7 @@ def test_who_wakes_too_late_books_once_more_and_then_goes_on() -> None:
 
 
 def test_a_slot_that_had_passed_leaves_less_time_to_be_late() -> None:
-    waiter = Waiter([0.1, 0.2])
-    waiter._answer = lambda seconds: [-25_000, 99] if seconds == 0.1 else [0, 100]  # type: ignore[method-assign, assignment]
+    waiter = Waiter([-1.1 * TOLERANCE, 0])
     waiter.wait()
     assert waiter.performed == ["book", "book"]
 
@@ -125,7 +103,7 @@ def test_time_spent_in_a_first_booking_counts_for_the_longest_wait() -> None:
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt(), SystemExit(1), ValueError("from a signal")])
 def test_whatever_interrupts_the_sleep_gives_the_slot_back(interruption: BaseException) -> None:
-    waiter = Waiter([1], interrupts=interruption)
+    waiter = Waiter([1], interruption=interruption)
     with pytest.raises(type(interruption)) as raised:
         waiter.wait()
     assert raised.value is interruption
@@ -137,7 +115,7 @@ def test_an_interruption_is_not_hidden_by_a_redis_that_is_away(caplog: pytest.Lo
         raise RedisIsAway("no route")
 
     with caplog.at_level(logging.WARNING), pytest.raises(KeyboardInterrupt):
-        Waiter([1], interrupts=KeyboardInterrupt(), gives_back=away).wait()
+        Waiter([1], interruption=KeyboardInterrupt(), gives_back=away).wait()
     assert caplog.messages == ["The slot of an interrupted wait is lost: no route"]
 
 
