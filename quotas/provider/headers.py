@@ -20,6 +20,9 @@ SHARE = re.compile(r"([0-9]{1,18})/([0-9]{1,18})")
 SHARES_IN = ("x-shopify-shop-api-call-limit", "sforce-limit-info")
 STRUCTURED = ("ratelimit", "ratelimit-policy")
 
+REFUSES = 429
+MAY_REFUSE = (403, REFUSES, 503)
+
 # Clocks that differ by less are taken for equal: an answer is under way for a while.
 CLOCK_TOLERANCE = timedelta(seconds=10)
 

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 LONGEST_WAIT = timedelta(days=35)
 LARGEST_AMOUNT = 2**63 - 1  # what the database's bigint holds
 MOST_DOUBTS = 10
+# Refused before anybody looked at a limit: who are you, and be quicker.
+NOT_LET_IN = (401, 403, 407, 408)
 SHOWN_CHARACTERS = 40
 
 
@@ -33,6 +35,20 @@ class Observation:
     resets_at: datetime | None = None
     retry_at: datetime | None = None
     doubts: tuple[str, ...] = ()
+
+    @property
+    def hint(self) -> datetime | None:
+        """When to come back, if it says so."""
+        return self.retry_at or self.resets_at
+
+    @property
+    def confirms(self) -> bool:
+        """Whether it shows that the provider lets us in: it did the work, or says that something is left."""
+        if self.limited:
+            return False
+        if self.status is None:
+            return bool(self.remaining)
+        return self.status < 500 and self.status not in NOT_LET_IN
 
     @property
     def says_something(self) -> bool:
