@@ -173,6 +173,17 @@ def test_whoever_waits_longest_goes_before_a_tenant_whose_turn_it_would_be() -> 
     assert keys(planned(queue, {CALLS: 8}, served={"big": NOW})) == ["big"]
 
 
+def test_whoever_has_an_older_one_before_it_in_a_quota_waits_for_its_turn() -> None:
+    queue = [
+        waiting("calls", {CALLS: 1}, minutes=60),
+        waiting("both", {CALLS: 1, TOKENS: 1}, minutes=50),
+        waiting("tokens", {TOKENS: 1}, minutes=40),
+        waiting("new", {TOKENS: 1}),
+    ]
+
+    assert keys(planned(queue, {CALLS: 0, TOKENS: 1}, served={"both": NOW, "tokens": NOW})) == ["new"]
+
+
 # --- cases that broke others -------------------------------------------------------------------------------------
 
 

@@ -133,6 +133,13 @@ def test_a_cron_resets_when_a_schedule_of_the_same_expression_fires(
     assert period_at(rule, instant) == Period(trigger.latest_until(instant), trigger.next_after(instant))
 
 
+def test_two_changes_of_a_zone_five_weeks_apart_are_both_found() -> None:
+    """Morocco sets its clocks back for Ramadan."""
+    spring = utc("2026-02-01T00:00Z"), utc("2026-04-01T00:00Z")
+
+    assert changes(ZoneInfo("Africa/Casablanca"), *spring) == [utc("2026-02-15T02:00Z"), utc("2026-03-22T02:00Z")]
+
+
 # --- an oracle: the rule, applied minute by minute ---------------------------------------------------------------
 
 
