@@ -70,7 +70,7 @@ def record(key: str, said: Observation) -> Refused | None:
 
 
 def probe(quota_id: int, *, clock: Callable[[], datetime]) -> Observation | ProbeFailed | None:
-    """Ask the quota's usage endpoint and note what it says; None: it has none, or somebody else has just asked.
+    """Ask the quota's usage endpoint and note what it says; None: it has none.
 
     Three beats: the claim, the question with no transaction open, the note.
 
@@ -82,11 +82,8 @@ def probe(quota_id: int, *, clock: Callable[[], datetime]) -> Observation | Prob
         return None
     spec = probe_of(quota)
     said = ask(spec, timeout_seconds=PROBE_SECONDS, clock=clock)
-    if isinstance(said, ProbeFailed):
-        logger.warning("the probe of quota %r failed: %s", quota.key, said.sentence)
-        _take_in(quota_id, Observation(clock(), doubts=(said.sentence,)), asked=spec)
-    else:
-        _take_in(quota_id, said, asked=spec)
+    heard = Observation(clock(), doubts=(said.sentence,)) if isinstance(said, ProbeFailed) else said
+    _take_in(quota_id, heard, asked=spec)
     return said
 
 
@@ -105,13 +102,15 @@ def probe_of(quota: Quota) -> ProbeSpec:
 
 
 def _claim(quota_id: int, now: datetime) -> Quota | None:
-    """Return the quota if it is ours to ask for it: the next look moves on, for all but one."""
+    """Return the quota if it has a usage endpoint, and move the next look on, so that the poll does not ask as well.
+
+    Two that ask at the same instant do no harm: the later answer counts.
+    """
     quota = Quota.objects.filter(pk=quota_id).exclude(probe_url="").first()
-    if quota is None:
-        return None
-    later = now + timedelta(seconds=max(quota.poll_floor_seconds, 2 * PROBE_SECONDS))
-    unclaimed = Quota.objects.filter(pk=quota_id, next_check_at=quota.next_check_at)
-    return quota if unclaimed.update(next_check_at=later) else None
+    if quota is not None:
+        later = now + timedelta(seconds=max(quota.poll_floor_seconds, 2 * PROBE_SECONDS))
+        Quota.objects.filter(pk=quota_id).update(next_check_at=later)
+    return quota
 
 
 def _is_worth_a_write(quota: Quota, said: Observation) -> bool:
@@ -142,7 +141,7 @@ def _keep_history(quota: Quota, said: Observation) -> None:
     if row is None:
         return
     if row.doubts:
-        logger.warning("the provider of quota %r makes no sense: %s", quota.key, row.doubts)
+        logger.warning("the provider of quota %r: %s", quota.key, row.doubts)
     row.save(force_insert=True)
 
 

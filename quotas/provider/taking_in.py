@@ -14,14 +14,20 @@ LONGEST_SHORTEST_BLOCK = timedelta(minutes=5)
 
 # Waits in whole seconds, counted from when they are heard, differ by that much.
 JITTER = timedelta(seconds=2)
+# An answer that comes so soon after a refusal was under way when that came: it says nothing of what is now.
+UNDER_WAY = timedelta(seconds=5)
 # A window that has not ended does not end at another time: the provider's clock is wrong, or its window slides.
 MOVED = timedelta(minutes=1)
+# What is left is written anew after so long, even if it is what was expected.
+STALE = timedelta(minutes=1)
 # Healthy answers that differ, of two endpoints for example, are kept at most so often.
 BETWEEN_HEALTHY_REPORTS = timedelta(minutes=1)
 
 
 def take_in(quota: Quota, said: Observation) -> None:
     """Take over what was said: it blocks, or confirms that the provider lets us in, or only gives figures."""
+    if _was_under_way(quota, said):
+        return
     _take_figures(quota, said)
     if said.limited:
         _block(quota, said)
@@ -38,7 +44,7 @@ def is_out_of_order(quota: Quota, said: Observation) -> bool:
 
 def is_news(quota: Quota, said: Observation) -> bool:
     """Return whether it says more than the row does, so that it is worth a write."""
-    if is_out_of_order(quota, said):
+    if is_out_of_order(quota, said) or _was_under_way(quota, said):
         return False
     if said.limited or (said.confirms and _awaits_confirmation(quota, said)):
         return True
@@ -56,7 +62,8 @@ def report(quota: Quota, said: Observation, latest: ProviderReport | None) -> Pr
     doubts = list(said.doubts)
     if _has_moved(quota, said):
         doubts.append("The time at which to come back has moved although the earlier one has not passed.")
-    if not _is_worth_keeping(said, doubts, latest):
+    ends_refusal = said.confirms and quota.blocked_count > 0 and not _was_under_way(quota, said)
+    if not (ends_refusal or _is_worth_keeping(said, doubts, latest)):
         return None
     return ProviderReport(
         quota_id=quota.pk,
@@ -119,6 +126,13 @@ def _doubled(first: timedelta, count: int, longest: timedelta) -> timedelta:
 # --- what is new -------------------------------------------------------------------------------------------------
 
 
+def _was_under_way(quota: Quota, said: Observation) -> bool:
+    """Return whether the answer was sent before the provider began to refuse; one refusal outweighs those."""
+    if said.limited or quota.blocked_until is None or quota.provider_observed_at is None:
+        return False
+    return said.received_at < quota.provider_observed_at + UNDER_WAY
+
+
 def _awaits_confirmation(quota: Quota, said: Observation) -> bool:
     if quota.blocked_until is not None or quota.provider_unverified or quota.blocked_count:
         return True
@@ -133,11 +147,13 @@ def _is_another_window(quota: Quota, said: Observation) -> bool:
 
 def _is_another_rest(quota: Quota, said: Observation) -> bool:
     """Return whether more or less is left than what we spent since explains: by a hundredth of the limit, or at all
-    where little is left.
+    where little is left; after a while it is worth a write that it is so still.
     """
     if said.remaining is None:
         return False
-    if quota.provider_remaining is None:
+    if quota.provider_remaining is None or quota.provider_observed_at is None:
+        return True
+    if said.received_at - quota.provider_observed_at >= STALE:
         return True
     expected = quota.provider_remaining - (quota.spent_total - quota.provider_spent_at_observation)
     limit = said.limit or quota.provider_limit or quota.provider_remaining
@@ -157,9 +173,7 @@ def _is_worth_keeping(said: Observation, doubts: list[str], latest: ProviderRepo
         return said.says_something or bool(doubts)
     if said.limited:
         return not latest.limited or _differ(latest.retry_at or latest.resets_at, said.hint, JITTER)
-    if latest.limited:
-        return said.confirms
-    if said.received_at < latest.at + BETWEEN_HEALTHY_REPORTS:
+    if not latest.limited and said.received_at < latest.at + BETWEEN_HEALTHY_REPORTS:
         return False
     is_another_limit = said.limit is not None and said.limit != latest.limit
     return is_another_limit or (bool(doubts) and "\n".join(doubts) != latest.doubts)

@@ -120,28 +120,37 @@ class TestRefusals:
 
 class TestConfirmations:
     def test_an_answer_that_is_no_refusal_ends_the_block_and_the_trial(self) -> None:
-        row = after(REFUSED, later(OK, 1), provider_unverified=True, trial_owner="run:1", trial_until=instant(60))
+        row = after(REFUSED, later(OK, 6), provider_unverified=True, trial_owner="run:1", trial_until=instant(60))
 
         assert (row.blocked_until, row.blocked_without_reset, row.blocked_count) == (None, False, 0)
         assert (row.provider_unverified, row.trial_owner, row.trial_until) == (False, "", None)
 
+    def test_an_answer_that_was_under_way_when_the_provider_refused_does_not_end_the_block(self) -> None:
+        late = later(replace(OK, remaining=3, resets_at=instant(60)), 4.9)
+
+        row = after(REFUSED, late)
+
+        assert (row.blocked_until, row.provider_remaining, row.provider_observed_at) == (NOW + FIRST_GUESS, None, NOW)
+        assert not is_news(row, late)
+        assert report(row, late, ProviderReport(at=NOW, limited=True)) is None
+
     def test_nothing_left_is_over_once_the_provider_lets_us_in(self) -> None:
-        row = after(replace(REFUSED, remaining=0, resets_at=instant(600)), later(OK, 1))
+        row = after(replace(REFUSED, remaining=0, resets_at=instant(600)), later(OK, 6))
 
         assert row.provider_remaining is None
 
     @pytest.mark.parametrize("status", [401, 403, 407, 408, 500, 502, 599])
     def test_an_answer_that_came_before_any_limit_confirms_nothing(self, status: int) -> None:
-        row = after(REFUSED, later(replace(OK, status=status), 1))
+        row = after(REFUSED, later(replace(OK, status=status), 6))
 
         assert row.blocked_until == NOW + FIRST_GUESS
 
     def test_headers_alone_confirm_if_something_is_left(self) -> None:
         headers = replace(OK, status=None)
 
-        assert after(REFUSED, later(replace(headers, remaining=5), 1)).blocked_until is None
-        assert after(REFUSED, later(replace(headers, remaining=0), 1)).blocked_until is not None
-        assert after(REFUSED, later(headers, 1)).blocked_until is not None
+        assert after(REFUSED, later(replace(headers, remaining=5), 6)).blocked_until is None
+        assert after(REFUSED, later(replace(headers, remaining=0), 6)).blocked_until is not None
+        assert after(REFUSED, later(headers, 6)).blocked_until is not None
 
 
 class TestNews:
@@ -175,13 +184,19 @@ class TestNews:
         assert not is_news(row, replace(self.KNOWN, remaining=400))
         assert is_news(row, self.KNOWN)
 
+    def test_that_it_is_so_still_is_news_after_a_minute(self) -> None:
+        same = replace(self.KNOWN, resets_at=None)
+
+        assert not is_news(after(self.KNOWN), later(same, 59))
+        assert is_news(after(self.KNOWN), later(same, 60))
+
     def test_where_little_is_left_each_unit_is_news(self) -> None:
         row = after(replace(self.KNOWN, remaining=100))
 
         assert is_news(row, replace(self.KNOWN, remaining=99))
 
     def test_a_confirmation_is_news_where_one_is_waited_for(self) -> None:
-        assert is_news(after(REFUSED), later(OK, 1))
+        assert is_news(after(REFUSED), later(OK, 6))
         assert is_news(quota(provider_unverified=True), OK)
         assert is_news(after(replace(OK, remaining=0, resets_at=instant(60))), later(OK, 1))
         assert not is_news(quota(), OK)
@@ -218,7 +233,7 @@ class TestHistory:
         assert len(self.history(said, replace(later(said, 1), retry_at=instant(31)), replace(said))) == 1
 
     def test_the_end_of_a_refusal_is_kept(self) -> None:
-        assert [kept.limited for kept in self.history(REFUSED, later(OK, 1), later(OK, 2))] == [True, False]
+        assert [kept.limited for kept in self.history(REFUSED, later(OK, 6), later(OK, 7))] == [True, False]
 
     def test_healthy_answers_are_kept_for_another_limit_only_and_seldom(self) -> None:
         small, large = replace(OK, limit=100, remaining=50), replace(OK, limit=5000, remaining=50)
