@@ -46,7 +46,14 @@ def refilled(quota: Quota, now: datetime) -> Refill:
     span = quota.refill_seconds * 1_000_000
     elapsed = max(0, (now - quota.refilled_at) // MICROSECOND)
     units = elapsed * quota.refill_amount // span
-    return Refill(units, quota.refilled_at + units * span // quota.refill_amount * MICROSECOND)
+    # Rounded up, so that many small refills never come to more than one big one.
+    return Refill(units, quota.refilled_at - -units * span // quota.refill_amount * MICROSECOND)
+
+
+def fits(quota: Quota, amount: int, now: datetime) -> bool:
+    """Tell whether the amount can be had of the quota itself; in shadow mode everything can."""
+    left = available(quota, now)
+    return quota.shadow or left is None or left >= amount
 
 
 def why(quota: Quota, amount: int, now: datetime) -> WaitReason:
@@ -61,14 +68,15 @@ def why(quota: Quota, amount: int, now: datetime) -> WaitReason:
 
 def expected_at(quota: Quota, amount: int, now: datetime) -> datetime | None:
     """Return when the amount may fit again by what is known now; None: when a person does something, or unknown."""
-    if is_blocked(quota, now):
-        return quota.blocked_until
-    theirs = _by_provider(quota, now)
-    if theirs is not None and theirs < amount:
-        return quota.provider_resets_at
-    if quota.kind == Kind.RATE:
-        return max(now, refills_at(quota, amount))
-    return quota.period_end if quota.kind == Kind.PERIODIC else None
+    instants = []
+    if (theirs := _by_provider(quota, now)) is not None and theirs < amount:
+        instants.append(quota.blocked_until if is_blocked(quota, now) else word_ends(quota))
+    if (own := _by_own_limit(quota, now)) is not None and own < amount:
+        instants.append(_comes_back(quota, amount, now))
+    if not instants:  # it is there, and kept until the verdict rises
+        return quota.evaluate_at
+    known = [instant for instant in instants if instant is not None]
+    return max(known) if len(known) == len(instants) else None
 
 
 def refills_at(quota: Quota, amount: int) -> datetime:
@@ -84,6 +92,13 @@ def is_blocked(quota: Quota, now: datetime) -> bool:
     return quota.blocked_until is not None and now < quota.blocked_until
 
 
+def word_ends(quota: Quota) -> datetime | None:
+    """Return until when counts what the provider said is left: until its reset, or until two polls were missed."""
+    if quota.provider_resets_at is not None or quota.provider_remaining is None or quota.provider_observed_at is None:
+        return quota.provider_resets_at
+    return quota.provider_observed_at + 2 * timedelta(seconds=quota.poll_ceiling_seconds)
+
+
 def bar(quota: Quota) -> int:
     """Return what more has to be available than this for waiting work to go on: a part of the limit."""
     limits = [limit for limit in (quota.limit, quota.provider_limit) if limit is not None]
@@ -94,10 +109,20 @@ def _by_own_limit(quota: Quota, now: datetime) -> int | None:
     return None if quota.limit is None else quota.limit - used_at(quota, now) - quota.reserved
 
 
+def _comes_back(quota: Quota, amount: int, now: datetime) -> datetime | None:
+    """Return when the quota's own rule gives the amount; None: a person has to give it, or to raise the limit."""
+    if quota.limit is None or amount > quota.limit:
+        return None
+    if quota.kind == Kind.RATE:
+        return max(now, refills_at(quota, amount))
+    return quota.period_end if quota.kind == Kind.PERIODIC else None
+
+
 def _by_provider(quota: Quota, now: datetime) -> int | None:
     """Return what the provider's last word leaves: it said so much, and since then so much was spent."""
     if is_blocked(quota, now):
         return 0
-    if quota.provider_remaining is None or quota.provider_resets_at is None or now >= quota.provider_resets_at:
+    ends = word_ends(quota)
+    if quota.provider_remaining is None or ends is None or now >= ends:
         return None
     return quota.provider_remaining - (quota.spent_total - quota.provider_spent_at_observation) - quota.reserved

@@ -10,7 +10,7 @@ from django.db import transaction
 from quotas import availability, evaluating
 from quotas.models import LedgerEntry, Quota
 from quotas.periods import period_at
-from quotas.purchases import Purchase
+from quotas.purchases import Purchase, purchase
 from quotas.refusals import NeverSatisfiable, Refused, UnknownQuota
 from quotas.states import Cause, EntryKind, Kind
 
@@ -27,7 +27,8 @@ class Books:
         self.quotas, self.now = quotas, now
         self._before = {quota.pk: {name: getattr(quota, name) for name in STATE} for quota in quotas.values()}
         self._entries: list[LedgerEntry] = []
-        self._reset: set[int] = set()
+        self._by_clock: dict[int, Cause] = {}  # what time alone has changed
+        self._touched: set[int] = set()  # what was spent, given or held by whoever opened the books
         for quota in quotas.values():
             self._bring_up_to_date(quota)
 
@@ -48,9 +49,8 @@ class Books:
             if link.limit and amount > link.limit and not link.shadow:
                 raise NeverSatisfiable(leaf.key, blocker=link.key, amount=amount, limit=link.limit)
         for link in self.links(leaf):
-            left = availability.available(link, self.now)
-            if left is not None and left < amount and not link.shadow:
-                raise self._refusal(leaf, link, amount, left)
+            if not availability.fits(link, amount, self.now):
+                raise self._refusal(leaf, link, amount)
 
     def spend(self, leaf: Quota, amount: int, purchase: Purchase) -> bool:
         """Charge the amount to every link, whatever is left; tell whether that went over a limit."""
@@ -75,6 +75,9 @@ class Books:
             given[link.pk] = 0 if _is_of_an_earlier_period(link, charged) else min(amount, link.used)
             link.used -= given[link.pk]
             link.spent_total -= amount
+            if link.provider_observed_at is not None and charged.at <= link.provider_observed_at:
+                # What the provider said was left does not grow by what was spent before it said so.
+                link.provider_spent_at_observation -= amount
             self.enter(link, leaf, EntryKind.REFUND, amount, given[link.pk], purchase)
         return given[leaf.pk]
 
@@ -82,6 +85,11 @@ class Books:
         """Count the amount, or with a minus no longer, as reserved in every link."""
         for link in self.links(leaf):
             link.reserved += amount
+            self.note_change(link)
+
+    def note_change(self, quota: Quota) -> None:
+        """Note that it is this quota, by its rule or its figures, that the cause given to `save` is about."""
+        self._touched.add(quota.pk)
 
     def enter(
         self,
@@ -101,47 +109,38 @@ class Books:
             units: what was asked for.
             amount: how that changes the balance.
         """
-        self._entries.append(
-            LedgerEntry(
-                quota_id=quota.pk,
-                charged_id=charged.pk,
-                kind=kind,
-                idempotency_key=purchase.key,
-                units=units,
-                amount=amount,
-                owner=purchase.owner,
-                attempt=purchase.attempt,
-                refund_on_failure=purchase.refund_on_failure,
-                over_limit=over_limit,
-                at=self.now,
-                actor=purchase.actor,
-                reason=purchase.reason,
-            )
-        )
+        self.note_change(quota)
+        self._write(quota, charged, kind, units, amount, purchase, over_limit=over_limit)
 
-    def save(self, cause: Cause) -> None:
+    def save(self, cause: Cause | None = None) -> None:
         """Judge each quota anew, and write what changed with the ledger entries.
 
         Args:
-            cause: what was done; a reset that was due goes before it.
+            cause: what was done to those that changed (see `note_change`), or to all if none is noted; a reset that was
+                due goes before it. None: nothing was done, only time has passed.
         """
         for quota in self.quotas.values():
-            evaluating.judge(quota, Cause.RESET if quota.pk in self._reset else cause, self.now)
+            evaluating.judge(quota, self._cause_for(quota, cause), self.now)
         changed = [name for name in STATE if any(self._differs(quota, name) for quota in self.quotas.values())]
         if changed:
             Quota.objects.bulk_update(self.quotas.values(), changed)
         LedgerEntry.objects.bulk_create(self._entries)
 
+    def _cause_for(self, quota: Quota, cause: Cause | None) -> Cause:
+        by_clock = self._by_clock.get(quota.pk, Cause.POLL)
+        is_meant = quota.pk in self._touched or not self._touched
+        return by_clock if cause is None or not is_meant or by_clock == Cause.RESET else cause
+
     def _differs(self, quota: Quota, name: str) -> bool:
         return bool(getattr(quota, name) != self._before[quota.pk][name])
 
-    def _refusal(self, leaf: Quota, blocker: Quota, amount: int, left: int) -> Refused:
+    def _refusal(self, leaf: Quota, blocker: Quota, amount: int) -> Refused:
         return Refused(
             leaf.key,
             quota_id=leaf.pk,
             blocker=blocker.key,
             amount=amount,
-            available=left,
+            available=availability.available(blocker, self.now) or 0,
             why=availability.why(blocker, amount, self.now),
             expected_at=availability.expected_at(blocker, amount, self.now),
         )
@@ -149,11 +148,12 @@ class Books:
     # --- what the clock gives back --------------------------------------------------------------------------------
 
     def _bring_up_to_date(self, quota: Quota) -> None:
+        if evaluating.forget_what_passed(quota, self.now):
+            self._by_clock[quota.pk] = Cause.PROVIDER
         if quota.kind == Kind.PERIODIC and quota.period_end is not None and self.now >= quota.period_end:
             self._begin_period(quota)
         elif quota.kind == Kind.RATE:
             self._refill(quota)
-        evaluating.forget_what_passed(quota, self.now)
 
     def _begin_period(self, quota: Quota) -> None:
         """Begin the period that holds `now`; however many were missed, it is one reset."""
@@ -161,7 +161,8 @@ class Books:
         if quota.used:
             self._enter_by_clock(quota, EntryKind.RESET, quota.used)
         quota.used, quota.period_start, quota.period_end = 0, period.start, period.end
-        self._reset.add(quota.pk)
+        quota.warned_percent = 0
+        self._by_clock[quota.pk] = Cause.RESET
 
     def _refill(self, quota: Quota) -> None:
         refill = availability.refilled(quota, self.now)
@@ -174,9 +175,41 @@ class Books:
         elif quota.refilled_at is None or quota.refilled_at < self.now:
             # A full bucket gathers nothing: its next token is a whole interval away from the charge that takes one.
             quota.refilled_at = self.now
+        self._by_clock[quota.pk] = Cause.REFILL
 
     def _enter_by_clock(self, quota: Quota, kind: EntryKind, units: int) -> None:
-        self.enter(quota, quota, kind, units, units, Purchase(f"{kind} {self.now.isoformat()}"))
+        self._write(quota, quota, kind, units, units, purchase(None))
+
+    def _write(
+        self,
+        quota: Quota,
+        charged: Quota,
+        kind: EntryKind,
+        units: int,
+        amount: int,
+        origin: Purchase,
+        *,
+        over_limit: bool = False,
+    ) -> None:
+        began = quota.period_start
+        self._entries.append(
+            LedgerEntry(
+                quota_id=quota.pk,
+                charged_id=charged.pk,
+                kind=kind,
+                idempotency_key=origin.key,
+                units=units,
+                amount=amount,
+                owner=origin.owner,
+                attempt=origin.attempt,
+                refund_on_failure=origin.refund_on_failure,
+                over_limit=over_limit,
+                # Who asked right before the reset and got the lock right after it counts in the new period.
+                at=self.now if began is None else max(self.now, began),
+                actor=origin.actor,
+                reason=origin.reason,
+            )
+        )
 
 
 def open_books(key: str, now: datetime) -> tuple[Books, Quota]:
@@ -196,16 +229,25 @@ def open_books_of(quota_id: int, now: datetime) -> tuple[Books, Quota]:
     return _open_at(Quota.objects.only("id", "ancestors").get(pk=quota_id), now)
 
 
-def open_books_of_all(quota_ids: Iterable[int], now: datetime) -> Books:
-    """Lock exactly these quotas, in the order of their ids, so that two callers cannot wait for each other."""
+def open_books_of_all(quota_ids: Iterable[int], now: datetime, *, skip_locked: bool = False) -> Books:
+    """Lock exactly these quotas, in the order of their ids, so that two callers cannot wait for each other.
+
+    Args:
+        skip_locked: leave out those that somebody else has locked, instead of waiting for him.
+    """
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Quotas are locked within a transaction.")
-    locked = Quota.objects.select_for_update().filter(pk__in=set(quota_ids)).order_by("pk")
+    locked = Quota.objects.select_for_update(skip_locked=skip_locked).filter(pk__in=set(quota_ids)).order_by("pk")
     return Books({quota.pk: quota for quota in locked}, now)
 
 
 def _open_at(leaf: Quota, now: datetime) -> tuple[Books, Quota]:
     books = open_books_of_all(leaf.chain, now)
+    locked = books.quotas[leaf.pk]
+    if locked.chain == leaf.chain:
+        return books, locked
+    # It was made part of another quota meanwhile, which happens to quotas that nobody has charged yet.
+    books = open_books_of_all(locked.chain, now)
     return books, books.quotas[leaf.pk]
 
 
@@ -229,6 +271,7 @@ STATE = (
     "verdict_at",
     "above_since",
     "above_cause",
+    "calm_until",
     "waited_for",
     "waited_since",
     "waited_met",

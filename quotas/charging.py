@@ -12,12 +12,15 @@ from django.db import IntegrityError, connection, transaction
 
 from project.kit.prepared import Statement
 from quotas import reserving
-from quotas.amounts import check_amount
+from quotas.amounts import check_amount, check_limit
 from quotas.books import Books, open_books, open_books_of_all
 from quotas.models import LedgerEntry, Quota
 from quotas.purchases import Purchase, purchase
 from quotas.refusals import BadAmount, Conflict, QuotaError
+from quotas.retrying import retried
 from quotas.states import Cause, EntryKind, Kind
+
+UNLIMITED = -1  # in the ledger, as the units of a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Charged:
     over_limit: bool = False
 
 
+@retried
 def charge(
     key: str,
     amount: int = 1,
@@ -61,7 +65,7 @@ def charge(
     Raises:
         Refused: it does not fit now.
         NeverSatisfiable: it is above a limit, and would never fit.
-        UnknownQuota, BadAmount: it cannot be understood.
+        UnknownQuota, BadAmount, BadKey: it cannot be understood.
         Conflict: the idempotency key was used with another amount.
     """
     check_amount(amount)
@@ -79,6 +83,7 @@ def charge(
     return Charged(key, amount, origin.key, over_limit=over_limit)
 
 
+@retried
 def refund(
     key: str, charge_key: str, *, now: datetime, amount: int | None = None, actor: str = "", reason: str = ""
 ) -> int:
@@ -110,6 +115,7 @@ def refund(
         return given
 
 
+@retried
 def refund_unused(owners: Sequence[tuple[str, int, datetime | None]], *, now: datetime) -> int:
     """Give back what ended attempts were charged for and did not use; return how many charges that were.
 
@@ -135,28 +141,30 @@ def refund_unused(owners: Sequence[tuple[str, int, datetime | None]], *, now: da
     return len(unused)
 
 
+@retried
 def top_up(
     key: str, amount: int, *, now: datetime, idempotency_key: str | None = None, actor: str = "", reason: str = ""
 ) -> int:
-    """Add the amount to the total of a capacity, at once; return the new total.
+    """Add the amount to the total of a capacity, at once; return the total.
 
     Raises:
-        QuotaError: it is no capacity, or unlimited. UnknownQuota, BadAmount, Conflict: as `charge`.
+        QuotaError: it is no capacity, or unlimited. UnknownQuota, BadAmount, BadKey, Conflict: as `charge`.
     """
     check_amount(amount)
+    origin = purchase(idempotency_key, actor=actor, reason=reason)
     with transaction.atomic():
         books, quota = open_books(key, now)
         if quota.kind != Kind.CAPACITY or quota.limit is None:
             raise QuotaError(f"Only a capacity with a limit can be topped up; set the limit of “{key}” instead.")
-        origin = purchase(idempotency_key, actor=actor, reason=reason)
         if not _seen(quota, EntryKind.TOP_UP, origin.key, amount):
-            check_amount(quota.limit + amount)
+            check_limit(quota.limit + amount)
             quota.limit += amount
             books.enter(quota, quota, EntryKind.TOP_UP, amount, amount, origin)
             books.save(Cause.TOP_UP)
         return quota.limit
 
 
+@retried
 def set_limit(
     key: str,
     limit: int | None,
@@ -172,14 +180,15 @@ def set_limit(
         limit: whole units; None: unlimited, 0: blocks.
 
     Raises:
-        UnknownQuota, BadAmount, Conflict: as `charge`.
+        QuotaError: a rate has to have one. UnknownQuota, BadAmount, BadKey, Conflict: as `charge`.
     """
-    if limit != 0 and limit is not None:
-        check_amount(limit)
+    check_limit(limit)
+    origin = purchase(idempotency_key, actor=actor, reason=reason)
     with transaction.atomic():
         books, quota = open_books(key, now)
-        origin = purchase(idempotency_key, actor=actor, reason=reason)
-        if _seen(quota, EntryKind.LIMIT, origin.key, limit or 0):
+        if limit is None and quota.kind == Kind.RATE:
+            raise QuotaError(f"The rate “{key}” needs a limit: how many units may be spent at once after a pause.")
+        if _seen(quota, EntryKind.LIMIT, origin.key, _units(limit)):
             return
         change_limit(books, quota, limit, origin)
         books.save(Cause.LIMIT_CHANGE)
@@ -187,7 +196,7 @@ def set_limit(
 
 def change_limit(books: Books, quota: Quota, limit: int | None, origin: Purchase) -> None:
     """Set the limit of the locked quota, with its ledger entry."""
-    books.enter(quota, quota, EntryKind.LIMIT, limit or 0, (limit or 0) - (quota.limit or 0), origin)
+    books.enter(quota, quota, EntryKind.LIMIT, _units(limit), (limit or 0) - (quota.limit or 0), origin)
     quota.limit = limit
 
 
@@ -203,10 +212,19 @@ def _seen(quota: Quota, kind: EntryKind, key: str, units: int) -> LedgerEntry | 
     entry = _entry(quota, kind, key)
     if entry is not None and entry.units != units:
         raise Conflict(
-            f"The key “{key}” was used on the quota “{quota.key}” for {entry.units:,}, and now for {units:,}: "
-            "another piece of work needs another key."
+            f"The key “{key}” was used on the quota “{quota.key}” for {_said(entry.units)}, and now for "
+            f"{_said(units)}: another piece of work needs another key."
         )
     return entry
+
+
+def _units(limit: int | None) -> int:
+    """Return a limit as the ledger's column holds it."""
+    return UNLIMITED if limit is None else limit
+
+
+def _said(units: int) -> str:
+    return "unlimited" if units == UNLIMITED else f"{units:,}"
 
 
 def _refundable(owners: Sequence[str]) -> list[LedgerEntry]:
@@ -253,8 +271,9 @@ _QUIET_CHARGE = Statement(
     "WITH leaf AS (SELECT id, ancestors || id AS chain FROM quotas_quota WHERE key = %s),"
     " link AS (SELECT quota.* FROM quotas_quota AS quota, leaf WHERE quota.id = ANY(leaf.chain)"
     "  ORDER BY quota.id FOR UPDATE OF quota),"
-    " fits AS (SELECT FROM link HAVING count(*) > 0 AND bool_and("
-    "  verdict = 'sufficient' AND kind <> 'rate' AND blocked_until IS NULL AND provider_remaining IS NULL"
+    " fits AS (SELECT FROM link, leaf HAVING count(*) = max(cardinality(leaf.chain)) AND bool_and("
+    "  (link.id <> leaf.id OR link.ancestors || link.id = leaf.chain)"
+    "  AND verdict = 'sufficient' AND kind <> 'rate' AND blocked_until IS NULL AND provider_remaining IS NULL"
     "  AND (period_end IS NULL OR (period_start <= %s AND %s < period_end))"
     "  AND (quiet_below IS NULL OR used + reserved + %s < quiet_below))),"
     " unadmitted AS (SELECT FROM fits WHERE NOT EXISTS (SELECT FROM quotas_reservation AS reservation"

@@ -7,15 +7,15 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from quotas import charging
-from quotas.amounts import check_amount
+from quotas.amounts import check_limit
 from quotas.books import Books, open_books_of_all
 from quotas.models import LedgerEntry, Quota
-from quotas.periods import RuleError, check_rule, period_at
+from quotas.periods import Preset, RuleError, check_rule, period_at
 from quotas.purchases import purchase
 from quotas.refusals import BadAmount
-from quotas.states import Cause, Kind
+from quotas.states import Cause, EntryKind, Kind
 
-# When it resets. A change of these begins the period that holds the present, with what was used so far.
+# When it resets. A change of these ends the present period at the next reset by the new rule.
 RESET_FIELDS = ("reset_preset", "reset_time", "reset_weekday", "reset_day", "reset_cron", "timezone")
 # What a person may change. The kind and the key stay: what was charged under them would mean something else.
 EDITABLE_FIELDS = (
@@ -74,14 +74,17 @@ def save_new(quota: Quota, *, now: datetime, actor: str = "") -> None:
     """
     check(quota)
     quota.created_at = quota.updated_at = quota.verdict_at = now
-    quota.ancestors = quota.parent.chain if quota.parent else []
     _set_clock(quota, now)
-    quota.full_clean(validate_constraints=False)
-    limit, quota.limit = quota.limit, None
+    limit = quota.limit
     with transaction.atomic():
+        # The parent is locked, so that nobody gives it another one before it has this child.
+        parents = [] if quota.parent_id is None else [quota.parent_id]
+        quota.ancestors = _chain_of(quota.parent_id, open_books_of_all(parents, now))
+        quota.full_clean(validate_constraints=False)
+        quota.limit = None  # until its entry is written
         quota.save(force_insert=True)
         books = open_books_of_all([quota.pk], now)
-        charging.change_limit(books, books.quotas[quota.pk], limit, purchase("created", actor=actor))
+        charging.change_limit(books, books.quotas[quota.pk], limit, purchase(None, actor=actor))
         books.save(Cause.LIMIT_CHANGE)
     quota.refresh_from_db()
 
@@ -89,14 +92,15 @@ def save_new(quota: Quota, *, now: datetime, actor: str = "") -> None:
 def save_changes(quota: Quota, *, expected_version: int, now: datetime, actor: str = "") -> list[str]:
     """Write what really changed and return the names of those fields; a whole form posted back changes nothing.
 
-    Another limit counts at once. Another rule of reset begins its present period with what was used so far.
+    Another limit counts at once. Another rule of reset keeps what was used so far until its own next reset.
 
     Raises:
         StaleVersion: it was saved by somebody else since `expected_version`.
         ValidationError: as `create`.
     """
     with transaction.atomic():
-        books = open_books_of_all([quota.pk], now)
+        # The new parent is locked as well, so that nobody gives it another one while it gets this child.
+        books = open_books_of_all({quota.pk, quota.parent_id or quota.pk}, now)
         current = books.quotas[quota.pk]
         if current.version != expected_version:
             raise StaleVersion(current)
@@ -130,10 +134,9 @@ def _limit_faults(quota: Quota) -> dict[str, str]:
     if quota.limit is None and quota.kind == Kind.RATE:
         return {"limit": "A rate needs a limit: how many units may be spent at once after a pause."}
     try:
-        if quota.limit:
-            check_amount(quota.limit)
-    except BadAmount:
-        return {"limit": "The limit is a whole number from 0 on, or empty for unlimited."}
+        check_limit(quota.limit)
+    except BadAmount as error:
+        return {"limit": str(error)}
     return {}
 
 
@@ -143,8 +146,8 @@ def _rule_faults(quota: Quota) -> dict[str, str]:
         return {"refill_seconds" if quota.refill_amount else "refill_amount": sentence}
     if quota.kind != Kind.PERIODIC:
         return {}
-    if not quota.reset_preset:
-        return {"reset_preset": "A periodic quota needs to know when it resets."}
+    if quota.reset_preset not in Preset.values:
+        return {"reset_preset": f"A periodic quota needs to know when it resets: one of {', '.join(Preset.values)}."}
     try:
         check_rule(quota.reset_rule())
     except RuleError as error:
@@ -163,13 +166,15 @@ def _change_faults(quota: Quota, current: Quota) -> dict[str, str]:
     faults = {}
     if (quota.kind, quota.key) != (current.kind, current.key):
         faults["key"] = "The key and the kind of a quota stay. Create another quota instead."
-    if quota.parent_id != current.parent_id and _was_used(current):
+    if quota.parent_id == current.pk:
+        faults["parent"] = "A quota is no part of itself. Choose another one."
+    elif quota.parent_id != current.parent_id and _was_used(current):
         faults["parent"] = "What a quota is part of stays once it was charged. Create another quota instead."
     return faults
 
 
 def _was_used(quota: Quota) -> bool:
-    charged = LedgerEntry.objects.filter(charged=quota, kind="charge")
+    charged = LedgerEntry.objects.filter(charged=quota, kind=EntryKind.CHARGE)
     return bool(quota.reserved) or quota.children.exists() or charged.exists()
 
 
@@ -179,26 +184,37 @@ def _was_used(quota: Quota) -> bool:
 def _take_over(books: Books, current: Quota, edited: Quota, changed: list[str], actor: str) -> None:
     limit = edited.limit
     for name in set(changed) - {"limit"}:
-        setattr(current, name, getattr(edited, name))
+        setattr(current, _column(name), _value(edited, name))
     if "limit" in changed:
         charging.change_limit(books, current, limit, purchase(None, actor=actor))
     if "parent" in changed:
-        current.ancestors = current.parent.chain if current.parent else []
+        current.ancestors = _chain_of(edited.parent_id, books)
     if set(changed) & set(RESET_FIELDS):
         _set_clock(current, books.now)
     current.version, current.updated_at = current.version + 1, books.now
     current.full_clean(validate_constraints=False)
     current.save(update_fields=[*changed, "ancestors", "period_start", "period_end", "version", "updated_at"])
+    books.note_change(current)
     books.save(Cause.LIMIT_CHANGE)
 
 
+def _chain_of(parent_id: int | None, books: Books) -> list[int]:
+    """Return the chain of the locked parent; of one that does not exist, which `full_clean` refuses, nothing."""
+    parent = None if parent_id is None else books.quotas.get(parent_id)
+    return parent.chain if parent else []
+
+
 def _set_clock(quota: Quota, now: datetime) -> None:
-    """Begin the present period, or the refilling."""
+    """Begin the first period or let the running one end by the new rule; or begin the refilling."""
     if quota.kind == Kind.PERIODIC:
         period = period_at(quota.reset_rule(), now)
-        quota.period_start, quota.period_end = period.start, period.end
+        quota.period_start, quota.period_end = quota.period_start or period.start, period.end
     elif quota.kind == Kind.RATE:
         quota.refilled_at = quota.refilled_at or now
+
+
+def _column(name: str) -> str:
+    return str(Quota._meta.get_field(name).attname)  # type: ignore[union-attr]
 
 
 def _value(quota: Quota, name: str) -> Any:

@@ -1,7 +1,7 @@
 """Sufficient or not, with hysteresis: judged in one place, under the quota's lock, whatever made it change.
 
-Used up, or less than somebody waits for: insufficient. Sufficient again only above the resume threshold and for the
-stable time. Only that rising edge is written down, and in the transaction that made it.
+Used up: insufficient. Sufficient again only above the resume threshold and for the stable time. Only that rising edge
+is written down, and in the transaction that made it. A quota in shadow mode blocks nobody, so it is always sufficient.
 """
 
 import zlib
@@ -11,12 +11,12 @@ from django.dispatch import Signal
 
 from quotas import attention, availability
 from quotas.models import Edge, Quota
-from quotas.states import DECIDED, Cause, Kind, Verdict
+from quotas.states import DECIDED, EXPECTED, Cause, Kind, Verdict
 
 # Sent with `edge` in the transaction that wrote it.
 edge_written = Signal()
 
-# What trickles in may turn a quota sufficient so often within an hour; more is told, and waits.
+# What trickles in may make a quota sufficient so often within an hour; more is told, and waits.
 MOST_EDGES_AN_HOUR = 12
 HOUR = timedelta(hours=1)
 # How much of its interval the fallback poll varies, so that many quotas are not looked at together.
@@ -31,15 +31,15 @@ def judge(quota: Quota, cause: Cause, now: datetime) -> Edge | None:
     """
     left = availability.available(quota, now)
     risen_by: Cause | None = None
-    if left == 0 or quota.provider_unverified:
+    if not quota.shadow and (left == 0 or quota.provider_unverified):
         _become(quota, Verdict.INSUFFICIENT, now)
     elif quota.verdict == Verdict.INSUFFICIENT:
         risen_by = _rise(quota, left, cause, now)
-    edge = _edge(quota, left, risen_by or cause, now) if risen_by or _meets_need(quota, left) else None
+    edge = _edge(quota, left, risen_by or cause, now) if risen_by or _meets_need(quota, now) else None
     _note_level(quota, cause, now)
     quota.quiet_below = _quiet_below(quota)
     quota.evaluate_at = _next_change(quota, now)
-    quota.next_check_at = next_check(quota, now)
+    quota.next_check_at = _sooner_check(quota, now)
     return edge
 
 
@@ -55,8 +55,10 @@ def bars_newcomers(quota: Quota, now: datetime) -> bool:
     """Tell whether what is left of the quota is kept for those who wait: work that is only due now waits with them.
 
     So it is while it is insufficient, and while a bigger need has waited for longer than the quota's patience. What
-    is left of a period is never kept for a need that only the reset can meet.
+    is left of a period is never kept for a need that only the reset can meet; and in shadow mode nothing is.
     """
+    if quota.shadow:
+        return False
     if quota.verdict == Verdict.INSUFFICIENT:
         return True
     if quota.waited_since is None or quota.kind == Kind.PERIODIC:
@@ -64,17 +66,22 @@ def bars_newcomers(quota: Quota, now: datetime) -> bool:
     return now >= quota.waited_since + timedelta(seconds=quota.patience_seconds)
 
 
-def forget_what_passed(quota: Quota, now: datetime) -> None:
-    """Forget what the provider said of a window that has ended. Its reset is a hint: where it refused, somebody has to
-    try before the crowd is let in.
+def forget_what_passed(quota: Quota, now: datetime) -> bool:
+    """Forget what the provider said of a window that has ended; tell whether there was such.
+
+    Its reset is a hint: where it refused, or had nothing left, somebody has to try before the crowd is let in.
     """
-    if quota.blocked_until is not None and now >= quota.blocked_until:
-        quota.blocked_until, quota.provider_unverified = None, True
-        quota.provider_remaining = None
-    if quota.provider_resets_at is not None and now >= quota.provider_resets_at:
-        if quota.provider_remaining == 0:
+    unblocked = quota.blocked_until is not None and now >= quota.blocked_until
+    if unblocked:
+        quota.blocked_until, quota.provider_remaining, quota.provider_unverified = None, None, True
+    ends = availability.word_ends(quota)
+    over = ends is not None and now >= ends
+    if over:
+        spent = quota.spent_total - quota.provider_spent_at_observation
+        if quota.provider_remaining is not None and quota.provider_remaining <= spent:
             quota.provider_unverified = True
         quota.provider_remaining, quota.provider_resets_at = None, None
+    return unblocked or over
 
 
 # --- the verdict -----------------------------------------------------------------------------------------------
@@ -88,47 +95,51 @@ def _become(quota: Quota, verdict: Verdict, now: datetime) -> None:
 
 def _rise(quota: Quota, left: int | None, cause: Cause, now: datetime) -> Cause | None:
     """Let the quota become sufficient if it is above the threshold for long enough; return what began that."""
-    if left is not None and left <= availability.bar(quota):
+    if not quota.shadow and left is not None and left <= availability.bar(quota):
         quota.above_since, quota.above_cause = None, ""
         return None
     if quota.above_since is None or cause in DECIDED:
         quota.above_since, quota.above_cause = quota.above_since or now, cause
-    if now < quota.above_since + _stable_time(quota) or _flaps(quota, now):
+    if now < _rises_at(quota, quota.above_since) or _flaps(quota, now):
         return None
     cause = Cause(quota.above_cause)
     _become(quota, Verdict.SUFFICIENT, now)
     return cause
 
 
-def _meets_need(quota: Quota, left: int | None) -> bool:
+def _rises_at(quota: Quota, above_since: datetime) -> datetime:
+    """Return when the quota is sufficient if it stays above the threshold."""
+    if quota.above_cause in DECIDED:
+        return above_since + timedelta(seconds=quota.stable_after_reset_seconds)
+    stable = above_since + timedelta(seconds=quota.stable_seconds)
+    if quota.calm_until is None or quota.above_cause in EXPECTED:
+        return stable
+    return max(stable, quota.calm_until)
+
+
+def _meets_need(quota: Quota, now: datetime) -> bool:
     """Tell whether what is waited for has just come to be there, of a quota that is sufficient otherwise."""
     if quota.verdict == Verdict.INSUFFICIENT or quota.waited_for is None or quota.waited_met:
         return False
-    return left is None or left >= quota.waited_for
+    return availability.fits(quota, quota.waited_for, now)
 
 
 def _edge(quota: Quota, left: int | None, cause: Cause, now: datetime) -> Edge:
-    quota.waited_met = left is None or (quota.waited_for or 0) <= left
+    quota.waited_met = availability.fits(quota, quota.waited_for or 0, now)
     edge = Edge.objects.create(quota_id=quota.pk, cause=cause, available=left, at=now)
     edge_written.send(sender=Edge, edge=edge)
     return edge
 
 
-def _stable_time(quota: Quota) -> timedelta:
-    decided = quota.above_cause in DECIDED
-    return timedelta(seconds=quota.stable_after_reset_seconds if decided else quota.stable_seconds)
-
-
 def _flaps(quota: Quota, now: datetime) -> bool:
-    """Tell whether the quota came back too often lately; what a person or the clock decides is always let through."""
-    if quota.above_cause in DECIDED:
+    """Tell whether the quota came back too often lately; it is told once, and what trickles in waits for an hour."""
+    if quota.above_cause in EXPECTED:
         return False
     edges = Edge.objects.filter(quota=quota.pk, at__gt=now - HOUR).count()
     if edges < MOST_EDGES_AN_HOUR:
         return False
     attention.tell_of_flapping(quota, edges, now)
-    # Told once: it is looked at again when the hour has passed.
-    quota.above_since = now + HOUR - _stable_time(quota)
+    quota.calm_until = now + HOUR
     return True
 
 
@@ -167,40 +178,45 @@ def _quiet_below(quota: Quota) -> int | None:
 
 def _next_change(quota: Quota, now: datetime) -> datetime | None:
     """Return when the quota may rise by itself; None: never, or nothing waits for that."""
-    if quota.verdict == Verdict.SUFFICIENT and (quota.waited_for is None or quota.waited_met):
+    insufficient = quota.verdict == Verdict.INSUFFICIENT
+    if not insufficient and (quota.waited_for is None or quota.waited_met):
         return None
-    instants = [quota.blocked_until, quota.provider_resets_at]
+    instants = [quota.blocked_until, availability.word_ends(quota)]
     if quota.kind == Kind.PERIODIC:
         instants.append(quota.period_end)
     if quota.above_since is not None:
-        instants.append(quota.above_since + _stable_time(quota))
+        instants.append(_rises_at(quota, quota.above_since))
     elif quota.kind == Kind.RATE and quota.limit:
-        wanted = max(availability.bar(quota) + 1, quota.waited_for or 1)
+        wanted = availability.bar(quota) + 1 if insufficient else quota.waited_for or 1
         instants.append(availability.refills_at(quota, min(wanted, quota.limit)))
     return min((instant for instant in instants if instant is not None and instant > now), default=None)
 
 
-def next_check(quota: Quota, now: datetime) -> datetime | None:
-    """Return when the fallback poll looks at the quota; None: never, nobody waits for it.
-
-    A look that is planned for sooner stays, so that a busy quota does not put it off for ever.
+def _sooner_check(quota: Quota, now: datetime) -> datetime | None:
+    """Return when the fallback poll looks next. A look that was planned for sooner stays, also one that is due, so that
+    a busy quota does not put it off for ever.
     """
+    planned = next_check(quota, now)
+    if planned is None or quota.next_check_at is None:
+        return planned
+    return min(planned, quota.next_check_at)
+
+
+def next_check(quota: Quota, now: datetime) -> datetime | None:
+    """Return when the fallback poll looks at the quota, planned anew; None: never, nobody waits for it."""
     if quota.verdict == Verdict.SUFFICIENT and quota.waited_for is None and not quota.probe_url:
         return None
-    planned = now + timedelta(seconds=_poll_interval(quota, now))
-    if quota.next_check_at is not None and now < quota.next_check_at < planned:
-        return quota.next_check_at
-    return planned
+    return now + timedelta(seconds=_poll_interval(quota, now))
 
 
 def _poll_interval(quota: Quota, now: datetime) -> float:
     """Return the seconds to the next look: a tenth of the time to the next change, so often near it and seldom far from
-    it; within the quota's bounds, and with jitter, so that many quotas are not looked at together.
+    it; within the quota's bounds, and with a jitter of the quota's own, so that many are not looked at together.
     """
     floor, ceiling = quota.poll_floor_seconds, max(quota.poll_floor_seconds, quota.poll_ceiling_seconds)
     until_change = (quota.evaluate_at - now).total_seconds() if quota.evaluate_at else 10.0 * ceiling
     seconds = min(max(until_change / 10, floor), ceiling)
     if floor <= until_change < 2 * seconds:
         seconds = until_change
-    share = zlib.crc32(f"{quota.pk}:{now.isoformat()}".encode()) / 2**32
+    share = zlib.crc32(str(quota.pk).encode()) / 2**32
     return seconds * (1 + POLL_JITTER * share)

@@ -4,6 +4,13 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from quotas.refusals import BadKey
+
+LONGEST_KEY = 250
+LONGEST_OWNER = 200
+# Keys of our own begin with it, so that nobody else's can be the same.
+OURS = "tideline:"
+
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
@@ -26,5 +33,25 @@ class Purchase:
 
 
 def purchase(key: str | None, **said: Any) -> Purchase:
-    """Return the purchase; without a key under one of its own, which nobody repeats."""
-    return Purchase(str(uuid.uuid4()) if key is None else key, **said)
+    """Return the purchase; without a key under one of its own, which nobody repeats.
+
+    Raises:
+        BadKey: the key or the owner is empty, too long, or not to be kept.
+    """
+    if key is None:
+        key = OURS + str(uuid.uuid4())
+    elif key.startswith(OURS):
+        raise BadKey(f"Keys that begin with “{OURS}” are given out here; take another one than “{key}”.")
+    _check_text("An idempotency key", key, 1, LONGEST_KEY)
+    _check_text("The name of an owner", said.get("owner", ""), 0, LONGEST_OWNER)
+    return Purchase(key, **said)
+
+
+def settlement_key(reservation_id: int) -> str:
+    """Return the key of the charge by which a reservation is settled: one each, whoever settles it how often."""
+    return f"{OURS}reservation:{reservation_id}"
+
+
+def _check_text(what: str, text: str, shortest: int, longest: int) -> None:
+    if not shortest <= len(text) <= longest or "\0" in text:
+        raise BadKey(f"{what} has {shortest} to {longest} characters and no NUL among them, not {text[:60]!r}.")

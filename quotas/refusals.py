@@ -21,6 +21,10 @@ class BadAmount(QuotaError, ValueError):
     """The amount is no whole number above zero, or too large to be kept."""
 
 
+class BadKey(QuotaError, ValueError):
+    """The idempotency key or the owner's is none that can be kept."""
+
+
 class Conflict(QuotaError):
     """The idempotency key was used before, for something else."""
 

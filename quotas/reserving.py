@@ -12,8 +12,9 @@ from django.db.models import DurationField, ExpressionWrapper, F, Value
 from quotas.amounts import check_amount
 from quotas.books import Books, open_books, open_books_of, open_books_of_all
 from quotas.models import Quota, Reservation
-from quotas.purchases import Purchase, purchase
-from quotas.refusals import Conflict, QuotaError
+from quotas.purchases import Purchase, purchase, settlement_key
+from quotas.refusals import BadAmount, Conflict, QuotaError
+from quotas.retrying import retried
 from quotas.states import Cause, Purpose, ReservationState
 
 DEFAULT_LEASE = timedelta(minutes=5)
@@ -29,6 +30,7 @@ class Need:
     amount: int
 
 
+@retried
 def reserve(
     key: str,
     amount: int,
@@ -43,13 +45,15 @@ def reserve(
 
     Args:
         lease: how long it holds without `renew`.
-        idempotency_key: names this reservation of the quota; the same again returns the first.
+        idempotency_key: names this reservation of the quota; the same again returns the first, whatever became of it.
 
     Raises:
-        Refused, NeverSatisfiable, UnknownQuota, BadAmount, Conflict: as charging.charge.
+        Refused, NeverSatisfiable, UnknownQuota, BadAmount, BadKey, Conflict: as charging.charge.
     """
     check_amount(amount)
-    origin = purchase(idempotency_key)
+    if lease <= timedelta(0):
+        raise BadAmount(f"A lease lasts for a while, not {lease}.")
+    origin = purchase(idempotency_key, owner=owner)
     with transaction.atomic():
         books, quota = open_books(key, now)
         first = Reservation.objects.filter(quota=quota, idempotency_key=origin.key).first()
@@ -71,6 +75,7 @@ def reserve(
         )
 
 
+@retried
 def settle(reservation_id: int, actual: int, *, now: datetime) -> bool:
     """Charge what the work really took and free the rest; False: it was settled before, and nothing changed.
 
@@ -90,12 +95,13 @@ def settle(reservation_id: int, actual: int, *, now: datetime) -> bool:
             raise QuotaError(f"The reservation #{reservation_id} was released; charge what was spent instead.")
         _end(books, [reservation], ReservationState.SETTLED, now, settled_amount=actual)
         if actual:
-            origin = Purchase(f"reservation {reservation.pk}", reservation.owner, reservation.attempt)
+            origin = Purchase(settlement_key(reservation.pk), reservation.owner, reservation.attempt)
             books.spend(quota, actual, origin)
         books.save(Cause.RESERVATION_FREED)
     return True
 
 
+@retried
 def release(reservation_id: int, *, now: datetime) -> bool:
     """Free a reservation that was not used; False: it had ended already."""
     with transaction.atomic():
@@ -107,19 +113,26 @@ def release(reservation_id: int, *, now: datetime) -> bool:
     return True
 
 
+@retried
 def release_all_of(owners: Iterable[str], *, now: datetime) -> int:
     """Free all that the owners still hold; return how many reservations that were."""
     held = Reservation.objects.filter(state=ReservationState.HELD, owner__in=list(owners))
     return _free(list(held.values_list("pk", "quota_id")), ReservationState.RELEASED, now)
 
 
+@retried
 def renew(owners: Iterable[str], *, now: datetime) -> int:
-    """Extend the leases of all that the owners hold, as long as they live; return how many."""
+    """Extend the leases of all that the owners hold, as long as they live; return how many.
+
+    One that has ended and was not freed yet is extended as well: nobody else has got it.
+    """
     lease = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), output_field=DurationField())
-    held = Reservation.objects.filter(state=ReservationState.HELD, owner__in=list(owners), expires_at__gt=now)
-    return held.update(expires_at=Value(now) + lease)
+    held = Reservation.objects.filter(state=ReservationState.HELD, owner__in=list(owners))
+    in_order = held.order_by("pk").select_for_update()  # as `_free` locks them
+    return Reservation.objects.filter(pk__in=in_order.values("pk")).update(expires_at=Value(now) + lease)
 
 
+@retried
 def free_expired(*, now: datetime) -> int:
     """Free the reservations whose lease has ended, each once; return how many."""
     expired = Reservation.objects.filter(state=ReservationState.HELD, expires_at__lte=now).order_by("expires_at")

@@ -38,6 +38,8 @@ class Cause(models.TextChoices):
 
 # What a person or the clock decides holds at once; what trickles in has to last (Quota.stable_seconds).
 DECIDED = frozenset({Cause.RESET, Cause.TOP_UP, Cause.LIMIT_CHANGE})
+# What comes by a person or by a rule may come as often as it does; how often the rest lets a quota rise is bounded.
+EXPECTED = DECIDED | {Cause.REFILL}
 
 
 class WaitReason(models.TextChoices):

@@ -61,6 +61,7 @@ class Migration(migrations.Migration):
                 ('verdict_at', models.DateTimeField(editable=False, verbose_name='since')),
                 ('above_since', models.DateTimeField(editable=False, null=True)),
                 ('above_cause', models.CharField(blank=True, choices=[('reset', 'reset'), ('top_up', 'top-up'), ('limit_change', 'limit change'), ('refund', 'refund'), ('reservation_freed', 'reservation freed'), ('refill', 'refill'), ('provider', "the provider's report"), ('spending', 'spending'), ('poll', 'fallback poll')], editable=False, max_length=20)),
+                ('calm_until', models.DateTimeField(editable=False, null=True)),
                 ('waited_for', models.BigIntegerField(editable=False, null=True)),
                 ('waited_since', models.DateTimeField(editable=False, null=True)),
                 ('waited_met', models.BooleanField(default=False, editable=False)),

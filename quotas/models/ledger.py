@@ -30,7 +30,7 @@ class LedgerEntry(models.Model):
     attempt = models.PositiveIntegerField(_("attempt"), null=True, blank=True)
     # Given back if the attempt ends without having used it; see charging.refund_unused.
     refund_on_failure = models.BooleanField(default=False)
-    over_limit = models.BooleanField(_("over the limit"), default=False)  # granted in shadow mode only
+    over_limit = models.BooleanField(_("over the limit"), default=False)  # granted in shadow mode, or settled
     at = models.DateTimeField(_("at"))
     actor = models.CharField(_("by"), max_length=200, blank=True)
     reason = models.TextField(_("reason"), blank=True)
@@ -54,8 +54,8 @@ class LedgerEntry(models.Model):
         return f"{self.get_kind_display()} {self.amount:+}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refuse: the ledger is written by quotas.chains only."""
-        raise TypeError("A ledger entry is written by quotas.chains only.")
+        """Refuse: the ledger is written by quotas.books only."""
+        raise TypeError("A ledger entry is written by quotas.books only.")
 
 
 class Reservation(models.Model):

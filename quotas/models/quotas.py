@@ -127,6 +127,8 @@ class Quota(models.Model):
     # Since when it is above the threshold without being called sufficient yet, and what began that.
     above_since = models.DateTimeField(null=True, editable=False)
     above_cause = models.CharField(max_length=20, choices=Cause, blank=True, editable=False)
+    # It came back too often within an hour: what trickles in makes it sufficient from then on only.
+    calm_until = models.DateTimeField(null=True, editable=False)
     # The smallest need that was refused and waits, and since when the oldest waits; null: nobody does.
     waited_for = models.BigIntegerField(null=True, editable=False)
     waited_since = models.DateTimeField(null=True, editable=False)
