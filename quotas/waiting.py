@@ -1,6 +1,7 @@
 """Who waits for a quota. Quotas know no run: whoever lets work wait registers here how to ask for it."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,15 +31,31 @@ class WaitingWork:
 
 
 Source = Callable[[Quota, int], Sequence[WaitingWork]]
+Count = Callable[[Collection[int]], Mapping[int, int]]
 _sources: list[Source] = []
+_counts: list[Count] = []
 
 
-def register(source: Source) -> None:
-    """Let the source be asked for what waits for a quota, or for one that is part of it, at most so many."""
+def register(source: Source, count: Count | None = None) -> None:
+    """Let the source be asked for what waits for a quota, or for one that is part of it, at most so many.
+
+    Args:
+        count: how many that are, by id, for many quotas at once: lists show it.
+    """
     if source not in _sources:
         _sources.append(source)
+    if count is not None and count not in _counts:
+        _counts.append(count)
 
 
 def waiting_for(quota: Quota, limit: int = 1000) -> list[WaitingWork]:
     """Return what waits for the quota or for one that is part of it, in no particular order."""
     return [work for source in _sources for work in source(quota, limit)]
+
+
+def count_waiting(quota_ids: Collection[int]) -> Counter[int]:
+    """Return how many wait for each of the quotas, or for one that is part of it, as far as somebody counts."""
+    total: Counter[int] = Counter()
+    for count in _counts:
+        total.update(count(quota_ids))
+    return total
