@@ -107,6 +107,30 @@ function scheduleForm(form) {
   previewTrigger(form, document.getElementById("preview"));
 }
 
+// --- the form of a quota: only the fields of its kind and of its reset --------------------------------------------
+
+const RESET_ROWS = {
+  reset_time: ["hour", "day", "week", "month"],
+  reset_weekday: ["week"],
+  reset_day: ["month"],
+  reset_cron: ["cron"],
+};
+
+function quotaForm(form) {
+  const redraw = () => {
+    const kind = form.elements.kind?.value;
+    for (const fieldset of form.querySelectorAll("fieldset[class*=kind-]")) {
+      fieldset.classList.toggle("hidden", Boolean(kind) && !fieldset.classList.contains(`kind-${kind}`));
+    }
+    for (const [name, presets] of Object.entries(RESET_ROWS)) {
+      const preset = form.elements.reset_preset?.value;
+      form.querySelector(`.form-row.field-${name}`)?.classList.toggle("hidden", !presets.includes(preset));
+    }
+  };
+  form.addEventListener("change", redraw);
+  redraw();
+}
+
 // --- start --------------------------------------------------------------------------------------------------------
 
 rememberZone();
@@ -114,6 +138,8 @@ const fragment = document.getElementById("fragment");
 if (fragment) refreshWhileItRuns(fragment);
 const editing = document.querySelector("#schedule_form");
 if (editing?.elements.trigger) scheduleForm(editing);
+const editingQuota = document.querySelector("#quota_form");
+if (editingQuota) quotaForm(editingQuota);
 for (const field of document.querySelectorAll("[data-submit]")) {
   field.addEventListener("change", () => field.form.requestSubmit());
 }

@@ -1,0 +1,36 @@
+"""The filters of the quotas' lists."""
+
+from typing import Any
+
+from django.contrib.admin import SimpleListFilter
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from project.kit.admin import QuestionFilter
+from quotas.admin.questions import QUOTA_QUESTIONS
+from quotas.models import Quota
+
+
+class QuotaQuestionFilter(QuestionFilter):
+    """Quotas by what people ask about them."""
+
+    questions = QUOTA_QUESTIONS
+
+
+class QuotaFilter(SimpleListFilter):
+    """Rows of the one quota that a link named; there may be too many quotas to choose from here."""
+
+    title = _("quota")
+    parameter_name = "quota"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the named quota."""
+        named = request.GET.get(self.parameter_name, "")
+        rows = Quota.objects.filter(pk=named).values_list("key", flat=True) if named.isdecimal() else ()
+        return [(named, key) for key in rows]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the named quota."""
+        named = self.value()
+        return queryset.filter(quota=named) if named and named.isdecimal() else queryset
