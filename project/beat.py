@@ -27,6 +27,10 @@ class Scan:
 SCANS = {
     "fire due schedules": Scan("scheduler.fire_due", timedelta(seconds=1), "schedules fire on the second"),
     "launch due runs": Scan("scheduler.launch_due", timedelta(seconds=1), "runs start on the second"),
+    "resume by quotas": Scan(
+        "scheduler.resume_due", timedelta(seconds=0.5), "a quota that came back resumes within a second"
+    ),
+    "poll quotas": Scan("scheduler.poll_quotas", timedelta(seconds=5), "what the events missed is found"),
     "correct next runs": Scan(
         "scheduler.replan", timedelta(minutes=10), "rules of zones change, clocks jump and return"
     ),

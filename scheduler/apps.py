@@ -12,7 +12,11 @@ class SchedulerConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the built-in jobs and those of the installed apps, and this app's system checks."""
-        from scheduler import checks  # noqa: F401
+        from quotas import waiting
+        from quotas.evaluating import edge_written
+        from scheduler import checks, resuming, waits  # noqa: F401
         from scheduler.jobs.registry import discover
 
         discover()
+        waiting.register(waits.work_waiting_for)
+        edge_written.connect(resuming.take_edge_after_commit)

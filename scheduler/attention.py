@@ -19,6 +19,8 @@ class Kind(StrEnum):
     RUN_POISON = "run_poison"
     RUN_SUSPENDED = "run_suspended"
     RUN_ASKS = "run_asks"
+    RUN_NOT_RESUMED = "run_not_resumed"
+    RUN_FLAPS = "run_flaps"
     SCHEDULE_BROKEN = "schedule_broken"
     SCHEDULE_MISSED = "schedule_missed"
 

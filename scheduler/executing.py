@@ -15,6 +15,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, connection
 
 from project.kit.outages import outlast, went_away
+from quotas.refusals import NeverSatisfiable, PauseNeeded
 from scheduler import rescuing, running
 from scheduler.identity import ThisWorker
 from scheduler.jobs.context import RunContext
@@ -100,7 +101,7 @@ def _attempt(run: TaskRun, worker: ThisWorker, clock: Callable[[], datetime]) ->
     except (UnknownJob, BadParams) as error:
         return _failed(str(error))
     running.limit_attempt(run, run.timeout_seconds or job.timeout_seconds, now=clock())
-    return _call(job, RunContext(run, params, worker.signals), clock)
+    return _call(job, RunContext(run, params, worker.signals, clock), clock)
 
 
 def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outcome | None:
@@ -117,6 +118,10 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
         # It may have come amid a statement, and broken the connection.
         now = outlast(clock, seconds=running.lease_seconds().total_seconds())
         outcome = _interrupted(interruption, now)
+    except PauseNeeded as pause:
+        outcome = _paused(pause, context)
+    except NeverSatisfiable as never:
+        outcome = replace(_failed(str(never)), final=True)
     except SystemExit as end:
         outcome = _failed(f"The job ended the process: exit status {end.code}.")
     except JobFailed as failure:
@@ -126,7 +131,7 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
             return None
         name = type(error).__name__
         outcome = _failed(f"{name}: {_one_line(error)}".removesuffix(": "), traceback=tracebacks.format_exc())
-    return replace(outcome, output=context.output.text)
+    return replace(outcome, output=context.output.text, spent=context.spending.touched)
 
 
 @contextmanager
@@ -161,6 +166,17 @@ def _interrupted(interruption: RunInterrupted, now: datetime) -> Outcome:
 def _deferred(deferral: Deferred, now: datetime) -> Outcome:
     due_at = deferral.until or now + timedelta(seconds=deferral.seconds or 0)
     return Outcome(RunState.DEFERRED, AttemptOutcome.DEFERRED, reason=deferral.reason, due_at=due_at)
+
+
+def _paused(pause: PauseNeeded, context: RunContext) -> Outcome:
+    return Outcome(
+        RunState.PAUSED,
+        AttemptOutcome.PAUSED,
+        EventTrigger.QUOTA,
+        reason=str(pause),
+        refusals=pause.refusals,
+        progressed=context.checkpointed or context.spending.granted,
+    )
 
 
 def _failed(

@@ -16,12 +16,14 @@ from datetime import datetime, timedelta
 import psutil
 from django.db import DatabaseError, OperationalError, connection, transaction
 
-from scheduler import rescuing, running, transitions
+from quotas import reserving
+from scheduler import accounts, rescuing, running, transitions
 from scheduler.identity import ThisWorker, is_gone
 from scheduler.models import TaskRun
 from scheduler.running import Outcome, lease_seconds
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim
+from scheduler.waits import owner_of
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +125,7 @@ class LeaseKeeper:
         with transaction.atomic():
             free = list(mine.select_for_update(skip_locked=True).values_list("pk", flat=True))
             TaskRun.objects.filter(pk__in=free).update(lease_expires_at=now + lease_seconds())
+        reserving.renew([owner_of(run_id) for run_id in free], now=now)
 
     def _free_of_dead_children(self, held: list[TaskRun], now: datetime) -> None:
         dead = [run for run in held if run.lease_pid and not _is_our_child(run.lease_pid)]
@@ -189,8 +192,8 @@ def _hand_back(run: TaskRun, now: datetime) -> None:
         unless_cancel_asked=True,
         columns={"due_at": now},
     )
-    if not moved:
-        running.cancel_asked_for(claim, end, now=now)
+    if moved or running.cancel_asked_for(claim, end, now=now):
+        accounts.close([run], used=False, now=now)
 
 
 def free_of_dead_neighbours(*, now: datetime) -> int:

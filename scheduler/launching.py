@@ -19,7 +19,7 @@ from kombu.exceptions import KombuError
 from kombu.messaging import Producer
 from redis.exceptions import RedisError
 
-from scheduler import quiet_hours, running
+from scheduler import pausing, quiet_hours, running
 from scheduler.jobs.registry import short_jobs
 from scheduler.transitions import Claim
 
@@ -51,12 +51,14 @@ class Launched:
 class _Leased:
     claim: Claim
     job: str
+    needs_quota: bool
 
 
 def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
     """Lease up to `limit` due runs, the most urgent first, and send hints for them, as many as the broker may hold.
 
-    A run waits while an older run of its exclusive key has not ended, and is put off in its schedule's quiet hours.
+    A run waits while an older run of its exclusive key has not ended, is put off in its schedule's quiet hours, and is
+    paused while its quota refuses it.
     If the broker cannot be reached the rows stay due, nothing is lost, and the result says so.
     """
     try:
@@ -75,7 +77,7 @@ def _fill(producer: Producer, room: int, limit: int | None, now: datetime) -> La
     while not launched.error:
         wanted = min(room - launched.hints, sys.maxsize if limit is None else limit - launched.runs)
         leased = _lease_due(now, lost_before, wanted) if wanted > 0 else []
-        launched += _send(producer, _without_quiet(leased, now), now)
+        launched += _send(producer, _without_refused(_without_quiet(leased, now), now), now)
         if len(leased) < max(wanted, 1) or launched.hints > room / 2:
             break
         lost_before = min(lost_before, now)  # what was launched just now is not lost
@@ -98,16 +100,23 @@ def _lease_due(now: datetime, lost_before: datetime, limit: int) -> list[_Leased
             "), leased AS ("
             " UPDATE scheduler_taskrun AS run"
             " SET lease_token = run.lease_token + 1, lease_owner = '', lease_expires_at = %s"
-            " FROM due WHERE run.id = due.id RETURNING run.id, run.lease_token, run.job, due.priority, due.due_at)"
-            " SELECT id, lease_token, job FROM leased ORDER BY priority DESC, due_at, id",
+            " FROM due WHERE run.id = due.id"
+            " RETURNING run.id, run.lease_token, run.job, run.quota_id, due.priority, due.due_at)"
+            " SELECT id, lease_token, job, quota_id IS NOT NULL FROM leased ORDER BY priority DESC, due_at, id",
             [now, lost_before, limit, now + LAUNCH_LEASE],
         )
-        return [_Leased(Claim(run_id, token), job) for run_id, token, job in cursor.fetchall()]
+        return [_Leased(Claim(run_id, token), job, needs) for run_id, token, job, needs in cursor.fetchall()]
 
 
 def _without_quiet(leased: Sequence[_Leased], now: datetime) -> list[_Leased]:
     quiet = quiet_hours.put_off([item.claim for item in leased], now=now) if leased else set()
     return [item for item in leased if item.claim.run_id not in quiet]
+
+
+def _without_refused(leased: Sequence[_Leased], now: datetime) -> list[_Leased]:
+    needing = [item.claim for item in leased if item.needs_quota]
+    held_back = pausing.hold_back(needing, now=now) if needing else set()
+    return [item for item in leased if item.claim.run_id not in held_back]
 
 
 # --- hints -----------------------------------------------------------------------------------------------------

@@ -39,6 +39,10 @@ class Opening:
     retry_delays: Sequence[int] = ()
     on_interrupt: str = Schedule.OnInterrupt.RESUME
     exclusive_key: str | None = None
+    quota_id: int | None = None
+    quota_need: int | None = None
+    resume_limit: int | None = None
+    resume_by_hand: bool = False
 
 
 def for_schedule(
@@ -68,6 +72,10 @@ def for_schedule(
         retry_delays=schedule.retry_delays,
         on_interrupt=schedule.on_interrupt,
         exclusive_key=exclusive_key(schedule),
+        quota_id=schedule.quota_id,
+        quota_need=schedule.quota_need,
+        resume_limit=schedule.resume_limit,
+        resume_by_hand=schedule.resume_by_hand,
     )
 
 
@@ -111,6 +119,10 @@ def _row(opening: Opening, now: datetime) -> dict[str, Any]:
         "retry_delays": list(opening.retry_delays),
         "on_interrupt": opening.on_interrupt,
         "exclusive_key": opening.exclusive_key,
+        "quota_id": opening.quota_id,
+        "quota_need": opening.quota_need,
+        "resume_limit": opening.resume_limit,
+        "resume_by_hand": opening.resume_by_hand,
         "state": RunState.PENDING,
         "reason": opening.reason,
         "due_at": opening.due_at.isoformat(),

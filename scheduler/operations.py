@@ -4,14 +4,16 @@ next scan acts; nothing here talks to the broker.
 
 from dataclasses import replace
 from datetime import date, datetime
+from enum import StrEnum
 
 from django.db import transaction
 
-from scheduler import cron, transitions, wording
+from scheduler import accounts, cron, resuming, transitions, wording
 from scheduler.fires import insert_fires
 from scheduler.jobs.registry import JOBS
-from scheduler.models import Approval, Fire, Schedule, TaskRun
+from scheduler.models import Approval, Fire, Pause, QuotaWait, Schedule, TaskRun
 from scheduler.opening import Opening, for_schedule, open_runs
+from scheduler.resuming import Resumption
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
 from scheduler.transitions import Claim
 
@@ -108,6 +110,10 @@ def run_again(run: TaskRun, *, now: datetime, actor: str, from_progress: bool, r
         retry_delays=run.retry_delays,
         on_interrupt=run.on_interrupt,
         exclusive_key=run.exclusive_key,
+        quota_id=run.quota_id,
+        quota_need=run.quota_need,
+        resume_limit=run.resume_limit,
+        resume_by_hand=run.resume_by_hand,
     )
     (again,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor=actor)
     return again
@@ -131,6 +137,42 @@ def let_go_on(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> N
     """
     suspended = [RunState.SUSPENDED]
     _make_due_by_hand(run, suspended, now=now, actor=actor, reason=reason)
+
+
+class Resumed(StrEnum):
+    """What came of resuming a paused run."""
+
+    RESUMED = "resumed"
+    ALREADY = "already"  # somebody else was first, and that is as good
+    WAITS = "waits"  # nothing holds it any more; it goes on when its quotas allow it
+
+
+def resume(
+    run: TaskRun, *, now: datetime, actor: str, reason: str = "", trigger: EventTrigger | None = None
+) -> Resumed:
+    """Let a paused run go on as soon as its quotas allow it: whatever held or delayed it, and before its turn.
+
+    By the same entry as a quota's edge, so that it starts once, whoever else resumes it at this moment.
+
+    Args:
+        trigger: EventTrigger.MANUAL, or API.
+
+    Raises:
+        NotPossible: it is neither paused nor on its way.
+    """
+    Pause.objects.filter(run=run.pk, run__state=RunState.PAUSED).update(held="", not_before=None, setbacks=0)
+    quota_id = QuotaWait.objects.filter(run=run.pk).values_list("quota", flat=True).first()
+    if quota_id is not None:
+        why = reason or f"Resumed by {actor}."
+        resumption = Resumption(trigger or EventTrigger.MANUAL, why, actor=actor, run_id=run.pk)
+        if resuming.resume(quota_id, resumption, now=now):
+            return Resumed.RESUMED
+    state = TaskRun.objects.values_list("state", flat=True).get(pk=run.pk)
+    if state == RunState.PAUSED:
+        return Resumed.WAITS
+    if state in (RunState.RESUMING, RunState.RUNNING):
+        return Resumed.ALREADY
+    raise _not_possible(run, [RunState.PAUSED])
 
 
 def give_up(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> None:
@@ -206,6 +248,7 @@ def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool
             actor=actor,
             reason=reason or f"Cancelled by {actor}.",
         )
+        accounts.release([current.pk], now=now)
         return True
 
 

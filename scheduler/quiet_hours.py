@@ -13,7 +13,7 @@ from scheduler.transitions import Claim
 
 logger = logging.getLogger(__name__)
 
-# What waits for a quota has a deadline of its own, and is launched whatever the hour.
+# A run that is resumed has a deadline: scheduler.resuming asks for quiet hours before, and lets it wait in its pause.
 PUT_OFF = (RunState.PENDING, RunState.FAILED)
 
 
@@ -44,7 +44,7 @@ def put_off(claims: Iterable[Claim], *, now: datetime) -> set[int]:
     """
     groups: dict[tuple[datetime, str], list[Claim]] = defaultdict(list)
     for claim, schedule in _with_quiet_hours(claims):
-        end = _end_of_quiet(schedule, now)
+        end = end_of_quiet(schedule, now)
         if end is not None:
             groups[end, schedule.timezone].append(claim)
     for (end, zone), quiet in groups.items():
@@ -59,7 +59,8 @@ def _with_quiet_hours(claims: Iterable[Claim]) -> list[tuple[Claim, Schedule]]:
     return [(by_id[run.pk], run.schedule) for run in runs.defer("params", "progress", "result") if run.schedule]
 
 
-def _end_of_quiet(schedule: Schedule, now: datetime) -> datetime | None:
+def end_of_quiet(schedule: Schedule, now: datetime) -> datetime | None:
+    """Return when the schedule's quiet hours end that hold the instant; None: it is not quiet."""
     if schedule.quiet_from is None or schedule.quiet_until is None:
         return None
     try:

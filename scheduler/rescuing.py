@@ -1,13 +1,13 @@
 """Runs whose worker is gone: due again at once, under their data day and with their progress, or suspended."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 from django.db import transaction
 
-from scheduler import transitions
+from scheduler import accounts, transitions
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim
@@ -70,14 +70,14 @@ def verdict(run: TaskRun) -> RunState:
     return RunState.PENDING
 
 
-def _move(runs: Iterable[TaskRun], to: RunState, now: datetime, detail: str) -> int:
+def _move(runs: Sequence[TaskRun], to: RunState, now: datetime, detail: str) -> int:
     columns: dict[RunState, dict[str, Any]] = {
         RunState.PENDING: {"due_at": now},
         RunState.FAILED: {"finished_at": now},
     }
     reason = f"{SENTENCES[to]} {detail}".rstrip()
-    return len(
-        transitions.move(
+    with transaction.atomic():
+        moved = transitions.move(
             [Claim(run.pk, run.lease_token) for run in runs],
             to,
             now=now,
@@ -90,4 +90,6 @@ def _move(runs: Iterable[TaskRun], to: RunState, now: datetime, detail: str) -> 
             unless_cancel_asked=to != RunState.CANCELLED,
             columns=columns.get(to),
         )
-    )
+        freed = {run.run_id for run in moved}
+        accounts.close([run for run in runs if run.pk in freed], used=False, now=now)
+    return len(moved)

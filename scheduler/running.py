@@ -10,7 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
-from scheduler import transitions
+from quotas.refusals import Refused
+from scheduler import accounts, pausing, transitions
 from scheduler.models import Approval, TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim, Worker
@@ -30,6 +31,10 @@ class Outcome:
         state: where the run goes.
         due_at: when it is due again, for the states that wait for a time.
         question: what a person is asked, for AWAITING_APPROVAL.
+        refusals: what the quotas refused, for PAUSED.
+        progressed: for PAUSED, whether the attempt got anywhere before.
+        final: a failure that no retry can mend.
+        spent: whether the attempt has to do with quotas, whose accounts have to be closed.
     """
 
     state: RunState
@@ -42,6 +47,10 @@ class Outcome:
     result: Any = None
     due_at: datetime | None = None
     question: str = ""
+    refusals: Sequence[Refused] = ()
+    progressed: bool = False
+    final: bool = False
+    spent: bool = False
 
 
 def lease_seconds() -> timedelta:
@@ -87,8 +96,19 @@ def settle(run: TaskRun, outcome: Outcome, *, now: datetime) -> bool:
     """Write how the attempt ended, and tell whether that still counted.
 
     A failure is due again after the next of the run's retry delays, or final. Progress is never cleared. A run
-    whose cancel was asked for is cancelled now, unless it is done.
+    whose cancel was asked for is cancelled now, unless it is done. What the attempt still holds of quotas is freed,
+    and what it was charged for and did not use is given back, in the same transaction.
     """
+    if not (outcome.spent or run.pause_count):
+        return _settle_by_state(run, outcome, now)
+    with transaction.atomic():
+        settled = _settle_by_state(run, outcome, now)
+        if settled:
+            accounts.close([run], used=outcome.state == RunState.DONE, now=now)
+    return settled
+
+
+def _settle_by_state(run: TaskRun, outcome: Outcome, now: datetime) -> bool:
     claim = Claim(run.pk, run.lease_token)
     outcome = _storable(outcome)
     if outcome.state == RunState.CANCELLED:
@@ -99,6 +119,8 @@ def settle(run: TaskRun, outcome: Outcome, *, now: datetime) -> bool:
         return _settle_failure(run, claim, outcome, now)
     if outcome.state == RunState.AWAITING_APPROVAL:
         return _settle_question(claim, outcome, now)
+    if outcome.state == RunState.PAUSED:
+        return _settle_pause(claim, outcome, now)
     columns = {"result": outcome.result} if outcome.state == RunState.DONE else {"due_at": outcome.due_at}
     return _settle(claim, outcome, now, columns)
 
@@ -129,8 +151,15 @@ def _settle_question(claim: Claim, outcome: Outcome, now: datetime) -> bool:
     return settled
 
 
+def _settle_pause(claim: Claim, outcome: Outcome, now: datetime) -> bool:
+    paused = pausing.pause_running(
+        claim, outcome.refusals, attempt_end=_end(outcome), progressed=outcome.progressed, now=now
+    )
+    return paused or cancel_asked_for(claim, _end(outcome), now=now)
+
+
 def _settle_failure(run: TaskRun, claim: Claim, outcome: Outcome, now: datetime) -> bool:
-    retry_at = next_retry_at(run, now)
+    retry_at = None if outcome.final else next_retry_at(run, now)
     columns = {"due_at": retry_at} if retry_at else {"finished_at": now}
     return _settle(claim, outcome, now, columns, counting=["failure_count"])
 

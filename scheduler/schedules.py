@@ -44,6 +44,10 @@ EDITABLE_FIELDS = (
     "retry_delays",
     "timeout_seconds",
     "priority",
+    "quota",
+    "quota_need",
+    "resume_limit",
+    "resume_by_hand",
 )
 
 
@@ -134,7 +138,7 @@ def prepare(schedule: Schedule, *, now: datetime) -> None:
     """
     if schedule.trigger == Schedule.TriggerKind.INTERVAL and schedule.anchor_at is None:
         schedule.anchor_at = now
-    faults = _window_faults(schedule)
+    faults = _faults_of_pairs(schedule)
     try:
         trigger = schedule.as_trigger()
         if not schedule.overlap:
@@ -154,7 +158,7 @@ def prepare(schedule: Schedule, *, now: datetime) -> None:
         raise ValidationError(faults)
 
 
-def _window_faults(schedule: Schedule) -> dict[str, str]:
+def _faults_of_pairs(schedule: Schedule) -> dict[str, str]:
     faults = {}
     if schedule.starts_at and schedule.ends_at and schedule.ends_at < schedule.starts_at:
         faults["ends_at"] = "The schedule ends before it starts. Choose a later end or an earlier start."
@@ -163,6 +167,8 @@ def _window_faults(schedule: Schedule) -> dict[str, str]:
         faults[missing] = "Quiet hours need both ends: from when and until when."
     elif schedule.quiet_from is not None and schedule.quiet_from == schedule.quiet_until:
         faults["quiet_until"] = "Quiet hours that begin and end at the same time would never end. Choose another end."
+    if schedule.quota_need is not None and schedule.quota_id is None:
+        faults["quota"] = "It says what it needs, but not of which quota. Choose one, or leave the need empty."
     return faults
 
 

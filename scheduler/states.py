@@ -35,7 +35,7 @@ class RunState(models.TextChoices):
 # From here a run may go there. An ended run (DONE, CANCELLED, FAILED without `due_at`) goes nowhere: every
 # transition is also guarded by `finished_at IS NULL`.
 TRANSITIONS: dict[RunState, frozenset[RunState]] = {
-    RunState.PENDING: frozenset({RunState.RUNNING, RunState.DEFERRED, RunState.CANCELLED}),
+    RunState.PENDING: frozenset({RunState.RUNNING, RunState.DEFERRED, RunState.PAUSED, RunState.CANCELLED}),
     RunState.RUNNING: frozenset(
         {
             RunState.DONE,
@@ -48,10 +48,12 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
             RunState.CANCELLED,
         }
     ),
-    RunState.PAUSED: frozenset({RunState.RESUMING, RunState.PENDING, RunState.FAILED, RunState.CANCELLED}),
+    RunState.PAUSED: frozenset({RunState.RESUMING, RunState.PENDING, RunState.CANCELLED}),
     RunState.RESUMING: frozenset({RunState.RUNNING, RunState.PAUSED, RunState.CANCELLED}),
-    RunState.DEFERRED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.CANCELLED}),
-    RunState.FAILED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.DEFERRED, RunState.CANCELLED}),
+    RunState.DEFERRED: frozenset({RunState.RUNNING, RunState.PENDING, RunState.PAUSED, RunState.CANCELLED}),
+    RunState.FAILED: frozenset(
+        {RunState.RUNNING, RunState.PENDING, RunState.DEFERRED, RunState.PAUSED, RunState.CANCELLED}
+    ),
     RunState.AWAITING_APPROVAL: frozenset({RunState.PENDING, RunState.CANCELLED}),
     RunState.SUSPENDED: frozenset({RunState.PENDING, RunState.FAILED, RunState.CANCELLED}),
     RunState.DONE: frozenset(),
@@ -99,6 +101,7 @@ class EventTrigger(models.TextChoices):
     RESCUE = "rescue", _("rescue")
     STOP = "stop", _("worker stopping")
     TIMEOUT = "timeout", _("timeout")
+    QUOTA = "quota", _("quota used up")
     QUOTA_EDGE = "quota_edge", _("quota edge")
     FALLBACK_POLL = "fallback_poll", _("fallback poll")
     APPROVAL = "approval", _("approval")

@@ -3,7 +3,18 @@
 from celery import shared_task
 
 from project.kit.clock import CarriedClock, database_now
-from scheduler import executing, firing, keeping, launching, replanning, rescuing, sealing
+from quotas import reserving, scans
+from scheduler import (
+    executing,
+    firing,
+    keeping,
+    launching,
+    pausing,
+    recovering,
+    replanning,
+    rescuing,
+    sealing,
+)
 from scheduler.identity import this_worker
 from scheduler.transitions import Claim
 
@@ -29,6 +40,22 @@ def rescue_lost() -> None:
     """Free the runs whose worker is gone."""
     keeping.free_of_dead_neighbours(now=database_now())
     rescuing.rescue_lost(now=database_now())
+
+
+@shared_task(name="scheduler.resume_due")
+def resume_due() -> str:
+    """Resume what the quotas allow again, and launch it; return what to note."""
+    reserving.free_expired(now=database_now())
+    scans.evaluate_due(now=database_now())
+    resumed = recovering.resume_by_events(now=database_now())
+    pausing.return_to_pause(now=database_now())
+    return launching.launch_due(now=database_now()).error if resumed else ""
+
+
+@shared_task(name="scheduler.poll_quotas")
+def poll_quotas() -> None:
+    """Look at the quotas whose fallback check is due."""
+    recovering.poll(clock=database_now)
 
 
 @shared_task(name="scheduler.replan")

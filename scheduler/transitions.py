@@ -115,6 +115,7 @@ def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime)
         "state": RunState.RUNNING,
         "reason": "",
         "due_at": None,
+        "deadline_at": None,
         "lease_owner": worker.name,
         "lease_pid": worker.pid,
         "lease_expires_at": lease_until,

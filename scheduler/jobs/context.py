@@ -6,17 +6,21 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sized
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, NoReturn, TypeVar
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import DatabaseError, InterfaceError, connection
 
+from project.kit.clock import database_now
 from project.kit.outages import outlast
+from quotas.charging import Charged
+from quotas.reserving import DEFAULT_LEASE
 from scheduler.identity import SharedSignals
 from scheduler.jobs.interrupts import AwaitingApproval, Cancelled, Deferred, LeaseLost, Stopping
 from scheduler.jobs.output import Output
+from scheduler.jobs.spending import HeldAmount, Spending
 from scheduler.models import Approval, TaskRun
 from scheduler.states import RunState
 
@@ -43,7 +47,9 @@ class RunContext:
         deadline: when this attempt times out, or None.
     """
 
-    def __init__(self, run: TaskRun, params: Any, signals: SharedSignals) -> None:
+    def __init__(
+        self, run: TaskRun, params: Any, signals: SharedSignals, clock: Callable[[], datetime] = database_now
+    ) -> None:
         self.run_id = run.pk
         self.name = run.name
         self.stat_date: date = run.stat_date
@@ -55,6 +61,8 @@ class RunContext:
         self.total: int | None = run.progress_total
         self.deadline: datetime | None = run.deadline_at
         self.output = Output(run.pk, run.attempt_count)
+        self.spending = Spending(run, clock)
+        self.checkpointed = False
         self._token = run.lease_token
         self._opened_at = run.created_at
         self._signals = signals
@@ -86,6 +94,7 @@ class RunContext:
         progress = json.dumps({**self.progress, **values}, cls=DjangoJSONEncoder)
         if not outlast(lambda: self._save(progress, done, total), seconds=settings.TIDELINE_LEASE_SECONDS):
             self._explain_refusal()
+        self.checkpointed = True
         self.progress = json.loads(progress)  # as the next attempt will see it
         self.done = self.done if done is None else done
         self.total = self.total if total is None else total
@@ -202,6 +211,47 @@ class RunContext:
             self._explain_refusal()
         if self.stopping:
             raise Stopping
+
+    # --- what it spends --------------------------------------------------------------------------------------------
+
+    def charge(
+        self, quota: str, amount: int = 1, *, idempotency_key: str | None = None, refund_on_failure: bool = False
+    ) -> Charged:
+        """Charge the quota before the work that costs so much; if it is used up, the run is paused here, and goes on
+        from its checkpoint when the quota is back. Outside of the job's own transactions, or it is undone with them.
+
+        Args:
+            quota: its key.
+            amount: whole units.
+            idempotency_key: names this piece of the run's work, so that it is charged once, in whichever attempt. By
+                default each call is charged, as each try costs.
+            refund_on_failure: give it back if the attempt ends, other than well, before its next checkpoint: what
+                came before a checkpoint was used.
+
+        Raises:
+            PauseNeeded: the quota has too little now; let it through.
+            NeverSatisfiable: the amount is above the limit; the run fails for good, unless the job asks for less.
+            UnknownQuota, BadAmount, Conflict: with a sentence.
+        """
+        return self.spending.charge(quota, amount, idempotency_key=idempotency_key, refund_on_failure=refund_on_failure)
+
+    def reserve(
+        self,
+        quota: str,
+        amount: int,
+        *,
+        lease: timedelta = DEFAULT_LEASE,
+        idempotency_key: str | None = None,
+    ) -> HeldAmount:
+        """Hold what a piece of work may cost at the most, to settle by what it really took; else as `charge`.
+
+            with run.reserve("tokens", 4000) as held:
+                answer = ask(...)
+                held.settle(answer.tokens)
+
+        What the run holds is renewed while its worker lives, and freed when the attempt ends.
+        """
+        return self.spending.reserve(quota, amount, lease=lease, idempotency_key=idempotency_key)
 
     # --- what it says ----------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from quotas.models import Quota
 from scheduler.models.backfills import Backfill
 from scheduler.models.fires import Fire
 from scheduler.models.schedules import Schedule
@@ -58,6 +59,13 @@ class TaskRun(models.Model):
     timeout_seconds = models.PositiveIntegerField(_("attempt timeout in seconds"), null=True, blank=True)
     retry_delays = ArrayField(models.PositiveIntegerField(), default=list, blank=True)
     on_interrupt = models.CharField(max_length=10, choices=Schedule.OnInterrupt, default=Schedule.OnInterrupt.RESUME)
+    # What it needs before it begins; where the quota has less, it waits without being launched.
+    quota = models.ForeignKey(
+        Quota, models.PROTECT, null=True, blank=True, db_index=False, related_name="+", verbose_name=_("quota")
+    )  # see run_needs_quota: most runs need none
+    quota_need = models.PositiveBigIntegerField(_("needs of it"), null=True, blank=True)
+    resume_limit = models.PositiveIntegerField(_("resumed at most"), null=True, blank=True)
+    resume_by_hand = models.BooleanField(_("resumed by hand only"), default=False)
     # Runs with the same key run one after another; null: side by side.
     exclusive_key = models.CharField(max_length=250, null=True, blank=True)
 
@@ -82,6 +90,7 @@ class TaskRun(models.Model):
 
     attempt_count = models.PositiveIntegerField(_("attempts"), default=0)
     failure_count = models.PositiveIntegerField(_("failures"), default=0)
+    pause_count = models.PositiveIntegerField(_("pauses"), default=0)
     interruption_count = models.PositiveIntegerField(_("interruptions in a row"), default=0)
 
     created_at = models.DateTimeField(_("opened"))
@@ -125,6 +134,11 @@ class TaskRun(models.Model):
             models.Index(fields=["rerun_of"], name="run_again_of", condition=Q(rerun_of__isnull=False)),
             # backfilling.cancel_backfill, the backfill's page
             models.Index(fields=["backfill", "id"], name="run_of_backfill", condition=Q(backfill__isnull=False)),
+            models.Index(
+                fields=["quota", "id"],
+                name="run_needs_quota",
+                condition=Q(quota__isnull=False, state__in=UNFINISHED),
+            ),
             # sealing.seal_ended
             models.Index(fields=["id"], name="run_awaits_its_seal", condition=Q(finished_at__isnull=False, seal="")),
             # the lists "failed today" and "ended lately"

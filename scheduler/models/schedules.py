@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from quotas.models import Quota
 from scheduler import cron
 from scheduler.cron import Cron, Interval, Once, Trigger, TriggerError
 from scheduler.models.calendars import Calendar
@@ -105,6 +106,32 @@ class Schedule(models.Model):
         _("attempt timeout in seconds"), null=True, blank=True, validators=[MinValueValidator(1)]
     )
     priority = models.SmallIntegerField(_("priority"), default=0, help_text=_("higher goes first"))
+
+    quota = models.ForeignKey(
+        Quota,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("quota"),
+        help_text=_("its runs wait, without being launched, while this quota is used up"),
+    )
+    quota_need = models.PositiveBigIntegerField(
+        _("needs of it"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("what a run needs at least; empty: the quota's usual need"),
+    )
+    resume_limit = models.PositiveIntegerField(
+        _("resumed at most"),
+        null=True,
+        blank=True,
+        help_text=_("so often a paused run goes on by itself; empty: as often as its quotas allow"),
+    )
+    resume_by_hand = models.BooleanField(
+        _("resumed by hand only"), default=False, help_text=_("a paused run goes on only after a person agreed")
+    )
 
     # Where it was imported from; the same import twice finds it again.
     origin = models.CharField(_("origin"), max_length=300, null=True, blank=True, unique=True, editable=False)

@@ -111,6 +111,8 @@ def test_a_whole_form_posted_back_changes_nothing() -> None:
         {"priority": 3},
         {"on_excluded": "move"},
         {"jitter_seconds": 30},
+        {"resume_limit": 2},
+        {"resume_by_hand": True},
     ],
     ids=lambda changes: next(iter(changes)),
 )
@@ -127,6 +129,7 @@ def test_every_editable_field_is_either_of_the_trigger_or_tested_to_leave_the_pl
     left = {"name", "description", "params", "misfire_grace_seconds", "overlap", "stat_date_offset"}
     left |= {"on_interrupt", "retry_delays", "timeout_seconds", "priority", "job"}
     left |= {"calendar", "on_excluded", "jitter_seconds", "quiet_from", "quiet_until"}
+    left |= {"quota", "quota_need", "resume_limit", "resume_by_hand"}
     assert left | set(TRIGGER_FIELDS) == set(EDITABLE_FIELDS)
 
 

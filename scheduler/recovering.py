@@ -1,0 +1,98 @@
+"""The safety nets of resuming: delays that have passed, providers that have to be tried, and the fallback poll, which
+finds whatever the events missed.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from quotas import observing, scans
+from quotas.books import open_books_of_all
+from quotas.models import Quota
+from quotas.states import Cause
+from scheduler import resuming
+from scheduler.models import Attempt, Pause, QuotaWait, TaskRun
+from scheduler.resuming import Resumption
+from scheduler.states import EventTrigger, RunState
+
+# A trial that has been running for so long without being refused has found out that the provider answers.
+TRIAL_PASSED = timedelta(seconds=30)
+
+
+def resume_by_events(*, now: datetime) -> int:
+    """Take the edges, the delays that have passed and the providers to be tried; return how many runs were resumed.
+
+    With TIDELINE_QUOTA_EVENTS off it does nothing, and the fallback poll alone resumes.
+    """
+    if not settings.TIDELINE_QUOTA_EVENTS:
+        return 0
+    return resuming.take_edges(now=now) + resume_after_delays(now=now) + try_providers(now=now)
+
+
+def resume_after_delays(*, now: datetime) -> int:
+    """Resume the runs whose delay or quiet hours have passed, as far as their quotas allow it; return how many."""
+    passed = Pause.objects.filter(not_before__lte=now, held="", run__state=RunState.PAUSED)
+    run_ids = list(passed.values_list("pk", flat=True))
+    if not run_ids:
+        return 0
+    quota_ids = set(QuotaWait.objects.filter(run__in=run_ids).values_list("quota", flat=True))
+    resumption = Resumption(EventTrigger.FALLBACK_POLL, "The delay has passed and the quota allows it.")
+    resumed = sum(resuming.resume(quota_id, resumption, now=now) for quota_id in sorted(quota_ids))
+    # Those that did not fit wait for their quotas like everybody else.
+    Pause.objects.filter(pk__in=run_ids, not_before__lte=now).update(not_before=None)
+    return resumed
+
+
+def poll(*, clock: Callable[[], datetime]) -> int:
+    """Look at the quotas whose fallback check is due: ask their provider, judge them anew, and resume what waits
+    though its quota is sufficient; return how many runs were resumed.
+
+    Args:
+        clock: tells the database's present instant; asking a provider takes time.
+    """
+    resumed = 0
+    for quota_id in scans.claim_checks(now=clock()):
+        if Quota.objects.filter(pk=quota_id).exclude(probe_url="").exists():
+            observing.probe(quota_id, clock=clock)
+        quota = scans.evaluate(quota_id, now=clock(), checked=True)
+        resumption = Resumption(EventTrigger.FALLBACK_POLL, f"The fallback poll found the quota “{quota.key}” back.")
+        resumed += resuming.resume(quota_id, resumption, now=clock())
+    return resumed
+
+
+def try_providers(*, now: datetime) -> int:
+    """Let one run try each provider that refused and whose reset has passed; return how many were sent."""
+    unverified = Quota.objects.filter(provider_unverified=True).order_by("pk")
+    return sum(_try(quota, now) for quota in unverified)
+
+
+def _try(quota: Quota, now: datetime) -> int:
+    if _trial_passed(quota, now):
+        _verify(quota, now)
+        return 0
+    if quota.trial_until is not None and now < quota.trial_until:
+        return 0
+    reason = f"The provider of “{quota.key}” should answer again: this run tries."
+    return resuming.resume(quota.pk, Resumption(EventTrigger.QUOTA_EDGE, reason, trial=True), now=now)
+
+
+def _trial_passed(quota: Quota, now: datetime) -> bool:
+    """Tell whether the run that was sent has got through: it is done, or at it for a while without being refused."""
+    if not quota.trial_owner:
+        return False
+    run = TaskRun.objects.filter(pk=int(quota.trial_owner.partition(":")[2])).first()
+    if run is None or run.state != RunState.RUNNING:
+        return run is not None and run.state == RunState.DONE
+    return Attempt.objects.filter(run=run, number=run.attempt_count, started_at__lte=now - TRIAL_PASSED).exists()
+
+
+def _verify(quota: Quota, now: datetime) -> None:
+    with transaction.atomic():
+        books = open_books_of_all([quota.pk], now)
+        locked = books.quotas[quota.pk]
+        if locked.trial_owner == quota.trial_owner:
+            locked.provider_unverified, locked.trial_owner, locked.trial_until = False, "", None
+            locked.blocked_count = 0
+        books.save(Cause.PROVIDER)
