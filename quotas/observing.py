@@ -19,6 +19,7 @@ from quotas.provider.probes import ProbeSpec
 from quotas.provider.probing import ProbeFailed, ask
 from quotas.provider.taking_in import is_news, is_out_of_order, report, take_in
 from quotas.refusals import Refused, UnknownQuota
+from quotas.retrying import retried
 from quotas.states import Cause, WaitReason
 
 logger = logging.getLogger(__name__)
@@ -119,6 +120,7 @@ def _is_worth_a_write(quota: Quota, said: Observation) -> bool:
     return bool(said.doubts) and report(quota, said, _latest_report(quota.pk)) is not None
 
 
+@retried
 def _take_in(quota_id: int, said: Observation, asked: ProbeSpec | None = None) -> Quota:
     """Take in what was said, under the quota's lock, and judge the quota.
 
