@@ -34,7 +34,8 @@ WHERE balance <> coalesce(sum, 0) ORDER BY quota.id
 
 # What was ever spent is what was charged less what was refunded.
 _SPENT = """
-SELECT format('The quota “%s” says that %s was spent of it, but its ledger says %s.', key, spent_total, coalesce(sum, 0))
+SELECT format('Of the quota “%s” %s is said to be spent in all, but its ledger says %s.', key, spent_total,
+    coalesce(sum, 0))
 FROM quotas_quota AS quota
 LEFT JOIN (
     SELECT quota_id, sum(CASE kind WHEN 'charge' THEN units ELSE -units END) FROM quotas_ledgerentry
