@@ -11,7 +11,7 @@ LONGEST_NAME = 200
 FOR_EVER = -1
 NOT_EVEN = -1
 
-Argument = int
+Argument = int | bytes
 
 
 class Refused(Exception):
@@ -61,7 +61,7 @@ class Calls:
         self.windows = checked_windows(windows)
         self.keys = _keys(_checked_name(name), self.windows)
         self.tolerance = min(window.tolerance for window in self.windows)
-        self._windows = tuple(number for window in self.windows for number in _numbers(window))
+        self._windows = tuple(b"%d" % number for window in self.windows for number in _numbers(window))
 
     def book(self, cost: int, max_wait: float | None) -> tuple[Argument, ...]:
         """Return the arguments of the script `book`.
@@ -105,18 +105,18 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _keys(name: str, windows: Sequence[Window]) -> tuple[str, ...]:
+def _keys(name: str, windows: Sequence[Window]) -> tuple[bytes, ...]:
     """Return the state's key and each window's, in one slot of a cluster.
 
     A window is known by its length: a limit that changes goes on from the same log.
     """
     state = f"{PREFIX}:{{{name}}}"
-    return state, *(f"{state}:{window.length}" for window in windows)
+    return state.encode(), *(f"{state}:{window.length}".encode() for window in windows)
 
 
 def _numbers(window: Window) -> tuple[int, int, int]:
-    """Return the limit, the length, and how late a call may come and keep the beat of its pace."""
-    return window.limit, window.length, window.tolerance // 2 if window.is_even else NOT_EVEN
+    """Return what the scripts know of a window."""
+    return window.limit, window.length, window.patience if window.is_even else NOT_EVEN
 
 
 def _microseconds(max_wait: float | None) -> int:

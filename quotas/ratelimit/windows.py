@@ -76,6 +76,14 @@ class Window:
         share = self.length * LATE_PERCENT // 100
         return max(share, self.length // self.limit) if self.is_even else share
 
+    @property
+    def patience(self) -> int:
+        """By how many microseconds after its slot a call may be booked and keep the beat of the pace.
+
+        The rest of the tolerance is for the answer's way and for waking up.
+        """
+        return self.tolerance * 3 // 4
+
 
 def checked_windows(windows: Sequence[Window]) -> tuple[Window, ...]:
     """Return the windows of a limiter.

@@ -2,15 +2,16 @@
 -- Returns how long to wait for it, and the booking's name (0: refused, nothing is booked).
 
 local SPARE = 100 -- calls that a log may hold beyond what it needs, so that not each booking has to trim it
-local MARGIN = 1000 -- milliseconds that a key lives beyond what it is needed for
+local MARGIN = 1000 -- milliseconds
 
-local function milliseconds(microseconds)
-  return math.ceil(microseconds / 1000)
+-- Returns how long a key is to live that is needed for so many microseconds, in milliseconds.
+local function lifetime(microseconds, margins)
+  return integer(math.ceil(microseconds / 1000) + margins * MARGIN)
 end
 
 local function log(window, slot, cost, kept_for)
-  local calls = {}
-  for call = 1, cost do calls[call] = integer(slot) end
+  local call, calls = integer(slot), {}
+  for number = 1, cost do calls[number] = call end
   local length
   for first = 1, cost, 1000 do -- unpack() has its limit
     length = redis.call('LPUSH', window.log, unpack(calls, first, math.min(first + 999, cost)))
@@ -34,10 +35,10 @@ end
 state.booking, state.slot = state.now, slot
 local longest = 0
 for _, window in ipairs(windows) do
-  log(window, slot, cost, milliseconds(wait + window.length) + MARGIN)
+  log(window, slot, cost, lifetime(wait + window.length, 1))
   if window.pace then move_on(window, slot, cost) end
   longest = math.max(longest, window.length)
 end
 -- the state outlives the logs, for their instants are on its clock
-redis.call('SET', KEYS[1], cmsgpack.pack(state) .. text, 'PX', milliseconds(wait + longest) + 2 * MARGIN)
+redis.call('SET', KEYS[1], cmsgpack.pack(state) .. text, 'PX', lifetime(wait + longest, 2))
 return { wait, state.booking }

@@ -5,8 +5,10 @@
 --
 -- Instants and lengths are whole microseconds. Lua's numbers are doubles, exact to 2^53: enough until 2255.
 
+-- Write a whole number in full. tostring() keeps 14 digits of an instant's 16, and Redis itself writes 100000000 as
+-- 1e+8 from 7.2 on, which its own commands refuse.
 local function integer(number)
-  return string.format('%.0f', number) -- tostring() keeps 14 digits; an instant has 16
+  return string.format('%.0f', number)
 end
 
 -- Returns the state, how it was written, and how the state before the last booking was written. The state has:

@@ -46,7 +46,7 @@ class Model:
 
     def _by_pace(self, window: Window, now: int) -> int:
         pace = int(self.paces.get(window, 0))
-        return pace if window.is_even and pace >= now - window.tolerance // 2 else now
+        return pace if window.is_even and pace >= now - window.patience else now
 
     def _by_log(self, window: Window, cost: int) -> int:
         """Return from when the calls of the window's length before leave room."""

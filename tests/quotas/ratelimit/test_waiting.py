@@ -49,7 +49,7 @@ class Waiter(Limiter):
         self.performed.append(step.script)
         if step.script == "give_back":
             return self.gives_back()
-        self.max_waits.append(step.arguments[1])
+        self.max_waits.append(int(step.arguments[1]))
         seconds = next(self.answers)
         return [7, 0] if seconds is None else [round(seconds * SECOND), 99]
 
