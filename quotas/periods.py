@@ -9,7 +9,6 @@ rule of docs/daylight-saving.md:
   clock shows a time that matches, 25 times on the long day and 23 times on the short one.
 """
 
-import difflib
 from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +22,16 @@ from cronsim.cronsim import Field
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from quotas.wall_clocks import changes, first_instant, furthest, local, offset, zone_names
+from project.kit.wall_clocks import (
+    first_change,
+    first_instant,
+    furthest,
+    last_change,
+    local,
+    offset,
+    suggestion,
+    zone_names,
+)
 
 _HOUR, _DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
 _SECOND = timedelta(seconds=1)
@@ -234,8 +242,8 @@ def _next_fixed(face: _Face, place: ZoneInfo, instant: datetime) -> datetime:
 def _latest_shown(face: _Face, place: ZoneInfo, instant: datetime) -> datetime:
     """Return the last reset until an instant, walking back over pieces of time in which the offset stays the same."""
     reset = (face.preceding(local(instant, place)) - offset(place, instant)).replace(tzinfo=UTC)
-    while passed := changes(place, reset, instant):
-        instant = passed[-1] - _SECOND
+    while passed := last_change(place, reset, instant):
+        instant = passed - _SECOND
         reset = (face.preceding(local(instant, place)) - offset(place, instant)).replace(tzinfo=UTC)
     return reset
 
@@ -243,8 +251,8 @@ def _latest_shown(face: _Face, place: ZoneInfo, instant: datetime) -> datetime:
 def _next_shown(face: _Face, place: ZoneInfo, instant: datetime) -> datetime:
     """Return the first reset after an instant, walking on over pieces of time in which the offset stays the same."""
     reset = (face.following(local(instant, place)) - offset(place, instant)).replace(tzinfo=UTC)
-    while coming := changes(place, instant, reset):
-        instant = coming[0]
+    while coming := first_change(place, instant, reset):
+        instant = coming
         before = local(instant, place) - _SECOND  # so that a reset at the change itself counts
         reset = (face.following(before) - offset(place, instant)).replace(tzinfo=UTC)
     return reset
@@ -253,9 +261,7 @@ def _next_shown(face: _Face, place: ZoneInfo, instant: datetime) -> datetime:
 def _check_zone(name: str) -> None:
     if name in zone_names():
         return
-    near = difflib.get_close_matches(name.strip().replace(" ", "_"), sorted(zone_names()), n=2, cutoff=0.7)
-    remedy = f"Did you mean {' or '.join(near)}?" if near else "Write a place, as in Europe/Berlin, or UTC."
-    raise RuleError("timezone", f"The time zone “{name}” is not known. {remedy}")
+    raise RuleError("timezone", f"The time zone “{name}” is not known. {suggestion(name)}")
 
 
 def _check_cron(expression: str) -> None:

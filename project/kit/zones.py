@@ -1,11 +1,12 @@
 """The viewer's zone: the browser names it in a cookie, and pages show instants by its clocks."""
 
 from collections.abc import Callable
-from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+
+from project.kit.wall_clocks import zone_names
 
 COOKIE = "tideline_zone"  # written by project/static/tideline/admin.js
 
@@ -24,9 +25,3 @@ class ViewerZone:
 
 def _zone(name: str) -> ZoneInfo | None:
     return ZoneInfo(name) if name in zone_names() else None
-
-
-@cache
-def zone_names() -> frozenset[str]:
-    """Return the IANA names that this machine knows."""
-    return frozenset(available_timezones() - {"localtime", "posixrules", "Factory"})

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import BulkActionsMixin, VersionLockMixin, seen_at, when
 from project.kit.clock import database_now
-from project.kit.zones import zone_names
+from project.kit.wall_clocks import zone_names
 from scheduler.admin import cells, schedule_page, triggers, why
 from scheduler.admin.filters import JobFilter, ScheduleQuestionFilter
 from scheduler.admin.job_schemas import job_sheets

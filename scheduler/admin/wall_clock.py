@@ -8,7 +8,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from scheduler.cron.triggers import first_instant
+from project.kit.wall_clocks import first_instant
 
 
 class WallClockInput(forms.DateTimeInput):

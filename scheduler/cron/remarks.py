@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from project.kit.wall_clocks import last_change, local, offset
 from scheduler.cron.bounds import Trigger, unbounded
 from scheduler.cron.expression import WallClock, parse
 from scheduler.cron.triggers import Cron
-from scheduler.cron.zones import last_change, local, offset, zone
+from scheduler.cron.zones import zone
 
 _SECOND = timedelta(seconds=1)
 

@@ -15,9 +15,10 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from project.kit.wall_clocks import first_change, first_instant, last_change, local, offset
 from scheduler.cron.errors import TriggerError
 from scheduler.cron.expression import WallClock, parse
-from scheduler.cron.zones import first_change, last_change, local, offset, zone
+from scheduler.cron.zones import zone
 
 # Beyond these years nothing is due: there local times would leave the range of dates.
 _FIRST_YEAR, _LAST_YEAR = 2, 9900
@@ -25,7 +26,6 @@ LONGEST_INTERVAL = 10 * 366 * 86_400
 
 _RESOLUTION = timedelta(microseconds=1)
 _SECOND = timedelta(seconds=1)
-_LONGEST_GAP = timedelta(days=2)  # Samoa once left out a whole day
 
 
 class Stepping:
@@ -132,15 +132,6 @@ def once(at: datetime | None) -> Once:
     if at is None or at.tzinfo is None:
         raise TriggerError("once", "The instant of a schedule that runs once is missing, or has no time zone.")
     return Once(at)
-
-
-def first_instant(wall: datetime, place: ZoneInfo) -> datetime:
-    """Return when the zone's clocks first show a local time, or the end of the gap that leaves it out."""
-    # For a time in a gap the standard library takes the offset before the change and so lands behind the gap.
-    instant = wall.replace(tzinfo=place).astimezone(UTC)
-    if local(instant, place) == wall:
-        return instant
-    return last_change(place, instant - _LONGEST_GAP, instant) or instant
 
 
 @lru_cache(maxsize=8192)  # many schedules of one expression come due together
