@@ -20,6 +20,11 @@ from django.utils.translation import gettext_lazy as _
 from project.health import ScanState, scan_states
 from project.kit.admin import badge, when
 from project.kit.clock import database_now
+from quotas.admin import cells as quota_cells
+from quotas.admin import questions as quota_questions
+from quotas.models import Quota
+from quotas.outlook import next_reset
+from quotas.waiting import count_waiting
 from scheduler.admin import cells, questions, triggers
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import COLOURS, RunState
@@ -60,6 +65,13 @@ SCHEDULE_STANDING: tuple[tuple[str | Promise, Condition, str, str], ...] = (
     (_("paused"), questions.is_paused, "paused", "amber"),
 )
 
+QUOTA_STANDING: tuple[tuple[str | Promise, Condition, str, str], ...] = (
+    (_("insufficient"), quota_questions.is_insufficient, "insufficient", "amber"),
+    (_("refused by the provider"), quota_questions.is_refused, "refused", "red"),
+    (_("provider unverified"), quota_questions.is_unverified, "unverified", "violet"),
+    (_("80 % used"), quota_questions.is_nearly_used, "nearly-used", "amber"),
+)
+
 
 def home(request: HttpRequest) -> dict[str, Any]:
     """Return what the home page shows to this user."""
@@ -77,6 +89,8 @@ def home(request: HttpRequest) -> dict[str, Any]:
             "schedules": _schedule_tiles(now),
             "upcoming": [_upcoming_line(schedule, now) for schedule in _next_schedules()],
         }
+    if request.user.has_perm("quotas.view_quota"):
+        context |= {"quotas": _quota_tiles(now), "short_quotas": _short_quota_lines(now)}
     return context
 
 
@@ -115,13 +129,7 @@ def _failure_line(run: TaskRun, now: datetime) -> dict[str, SafeString]:
 
 
 def _schedule_tiles(now: datetime) -> list[Tile]:
-    counted = {name: Count("id", filter=condition(now)) for _label, condition, name, _colour in SCHEDULE_STANDING}
-    counts = Schedule.objects.aggregate(all=Count("id"), **counted)
-    every = Tile(_("schedules"), counts["all"], _list_url(Schedule, ""), "grey")
-    return [every] + [
-        Tile(label, counts[name], _list_url(Schedule, f"show={name}"), colour)
-        for label, _condition, name, colour in SCHEDULE_STANDING
-    ]
+    return _standing_tiles(Schedule, _("schedules"), SCHEDULE_STANDING, now)
 
 
 def _next_schedules() -> QuerySet[Schedule]:
@@ -133,6 +141,30 @@ def _upcoming_line(schedule: Schedule, now: datetime) -> dict[str, Any]:
         "schedule": cells.schedule_link(schedule.pk, schedule.name),
         "words": triggers.in_words(schedule),
         "at": when(schedule.next_run_at, now),
+    }
+
+
+# --- quotas --------------------------------------------------------------------------------------------------------
+
+
+def _quota_tiles(now: datetime) -> list[Tile]:
+    return _standing_tiles(Quota, _("quotas"), QUOTA_STANDING, now)
+
+
+def _short_quota_lines(now: datetime) -> list[dict[str, Any]]:
+    """Return the quotas for which work waits, or would; those that became so last come first."""
+    quotas = list(Quota.objects.filter(quota_questions.is_insufficient(now)).order_by("-verdict_at")[:LINES])
+    waiting = count_waiting([quota.pk for quota in quotas])
+    return [_quota_line(quota, waiting[quota.pk], now) for quota in quotas]
+
+
+def _quota_line(quota: Quota, waiting: int, now: datetime) -> dict[str, Any]:
+    return {
+        "quota": quota_cells.row_link(quota),
+        "bar": quota_cells.bar(quota, now),
+        "since": when(quota.verdict_at, now),
+        "waiting": quota_cells.waiting(waiting, quota.waited_since, now),
+        "reset": when(next_reset(quota, now), now),
     }
 
 
@@ -158,6 +190,21 @@ def _tile(
     return Tile(label, count, _list_url(model, f"show={name}"), colour)
 
 
-def _list_url(model: type[TaskRun] | type[Schedule], query: str) -> str:
+def _standing_tiles(
+    model: type[Schedule] | type[Quota],
+    every: str | Promise,
+    standing: tuple[tuple[str | Promise, Condition, str, str], ...],
+    now: datetime,
+) -> list[Tile]:
+    """Count all rows, and those of each standing, in one query."""
+    counted = {name: Count("id", filter=condition(now)) for _label, condition, name, _colour in standing}
+    counts = model._default_manager.aggregate(all=Count("id"), **counted)
+    return [Tile(every, counts["all"], _list_url(model, ""), "grey")] + [
+        Tile(label, counts[name], _list_url(model, f"show={name}"), colour)
+        for label, _condition, name, colour in standing
+    ]
+
+
+def _list_url(model: type[TaskRun] | type[Schedule] | type[Quota], query: str) -> str:
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{url}?{query}" if query else url

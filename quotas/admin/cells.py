@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from project.kit.admin import DASH, absolute, badge, relative
 from quotas import availability
@@ -61,7 +61,7 @@ def bar(quota: Quota, now: datetime) -> SafeString:
         return format_html('<span class="figures">{}</span>', _("unlimited"))
     total = max(quota.limit if quota.limit is not None else left, left)
     percent = left * 100 // total if total else 0
-    level = "empty" if not left else "low" if percent < LOW_PERCENT else ""
+    level = "level-empty" if not left else "level-low" if percent < LOW_PERCENT else ""
     figures = f"{left:,} / {amount(quota.limit, quota.unit)}"
     return format_html(
         '<span class="progress level {}"><progress max="100" value="{}">{} %</progress>'
@@ -136,7 +136,7 @@ def full_again(quota: Quota) -> datetime | None:
 def rule(quota: Quota) -> str:
     """Return in words how what was spent comes back."""
     if quota.kind == Kind.CAPACITY:
-        return _("when it is topped up")
+        return "" if quota.limit is None else _("when it is topped up")
     if quota.kind == Kind.RATE:
         return _("%(amount)s each %(seconds)s s") % {
             "amount": f"{quota.refill_amount or 0:,}",
@@ -163,7 +163,8 @@ def _periodic_rule(quota: Quota) -> str:
 def waiting(count: int, since: datetime | None, now: datetime) -> SafeString:
     """Return how many wait, or where nobody counts them since when the oldest does."""
     if count:
-        return format_html('<span class="figures">{}</span>', f"{count:,}")
+        text = ngettext("%(count)s waits", "%(count)s wait", count)
+        return format_html('<span class="figures">{}</span>', text % {"count": f"{count:,}"})
     if since is not None:
         return format_html('<span class="quiet">{}</span>', _("since %(when)s") % {"when": relative(since, now)})
     return SafeString()

@@ -27,6 +27,11 @@ class OnceForm(RequiredReasonForm):
     entry: EntryKind
     once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
+    def __init__(self, *args: Any, row: Any, now: datetime, **kwargs: Any) -> None:
+        super().__init__(*args, row=row, now=now, **kwargs)
+        del self.fields["reason"].widget.attrs["autofocus"]
+        next(iter(self.fields.values())).widget.attrs["autofocus"] = True
+
     def clean(self) -> dict[str, Any]:
         """Say it where it can be read if the key is gone."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -103,24 +108,29 @@ class LimitForm(OnceForm):
     """The new limit, and why."""
 
     field_order = ("limit", "unlimited", "reason")
+    use_required_attribute = False  # the limit is not, beside a tick at unlimited
     entry = EntryKind.LIMIT
     limit = forms.IntegerField(
         label=gettext_lazy("Limit"),
         min_value=0,
         max_value=LARGEST,
-        required=False,
         help_text=gettext_lazy("In whole units; 0 blocks."),
+        error_messages={"required": gettext_lazy("Write the new limit, or tick “Unlimited”.")},
     )
     unlimited = forms.BooleanField(label=gettext_lazy("Unlimited"), required=False)
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a limit that is left open: nobody should get an unlimited quota by an empty field."""
+        """Take a tick for the limit; an empty field alone makes nothing unlimited."""
         cleaned = super().clean()
-        limited, unlimited = cleaned.get("limit") is not None, cleaned.get("unlimited")
-        if "limit" not in self.errors and limited == bool(unlimited):
+        if not cleaned.get("unlimited"):
+            return cleaned
+        if cleaned.get("limit") is not None:
             self.add_error("limit", _("Write the new limit, or tick “Unlimited”; not both."))
-        elif unlimited and isinstance(self.row, Quota) and self.row.kind == Kind.RATE:
+        elif isinstance(self.row, Quota) and self.row.kind == Kind.RATE:
             self.add_error("unlimited", _("A rate needs a limit: how many units may be spent at once after a pause."))
+        elif self.has_error("limit", code="required"):
+            del self.errors["limit"]
+            cleaned["limit"] = None
         return cleaned
 
 

@@ -20,13 +20,10 @@ from quotas.models import Quota
 from quotas.states import Kind
 
 # What stays once a quota is there; the limit has its own actions.
-KEPT_FIELDS = ("key", "kind", "limit")
+KEPT_FIELDS = ("key", "kind", "limit_now")
 SHOWN_FIELDS = ("key", "kind", *defining.EDITABLE_FIELDS)
 
-_WHAT = (
-    gettext_lazy("What"),
-    {"fields": ("key", "title", "kind", "limit", "unit", "parent", "description")},
-)
+_WHAT = ("key", "title", "kind", "limit", "unit", "parent", "description")
 _KINDS: dict[Kind, tuple[Any, dict[str, Any]]] = {
     Kind.PERIODIC: (
         gettext_lazy("When it resets"),
@@ -76,8 +73,9 @@ _PROVIDER = (
 
 def fieldsets_of(kind: Kind | None) -> tuple[tuple[Any, Any], ...]:
     """Return the fieldsets of a quota of that kind; None: of one whose kind is still to be chosen."""
+    what = [name if kind is None or name != "limit" else "limit_now" for name in _WHAT]
     of_kind = tuple(fieldset for name, fieldset in _KINDS.items() if kind in (None, name))
-    return (_WHAT, *of_kind, _RESUMING, _PROVIDER)
+    return ((gettext_lazy("What"), {"fields": what}), *of_kind, _RESUMING, _PROVIDER)
 
 
 class EndpointField(forms.URLField):
@@ -168,6 +166,8 @@ class QuotaForm(VersionLockedForm):
         parents: Any = self.fields["parent"]
         parents.queryset = Quota.objects.exclude(pk=self.instance.pk).only("id", "key")
         parents.label_from_instance = lambda quota: quota.key
+        for link in ("can_add_related", "can_change_related", "can_view_related"):
+            setattr(parents.widget, link, False)
 
     def _post_clean(self) -> None:
         """Let the domain look at what was typed; the row is locked by now, if there is one."""

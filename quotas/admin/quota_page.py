@@ -62,18 +62,19 @@ def _waiting_line(number: int, place: Place, quota: Quota, now: datetime) -> dic
         "need": cells.amount(place.need(quota), quota.unit),
         "since": when(work.waiting.since, now),
         "why": work.why,
-        "expected": _expected(place, now),
+        "expected": _expected(place, quota, now),
         "obstacle": place.obstacle,
     }
 
 
-def _expected(place: Place, now: datetime) -> SafeString:
+def _expected(place: Place, quota: Quota, now: datetime) -> SafeString:
     if place.work.held:
         return badge(_("held"), "amber", place.work.held)
     if place.goes_on:
         return badge(_("goes on"), "green", _("It fits into what is available."))
     if place.expected_at is None:
-        return format_html('<span class="quiet">{}</span>', _("unknown"))
+        words = _("when it is topped up") if quota.kind == Kind.CAPACITY else _("unknown")
+        return format_html('<span class="quiet">{}</span>', words)
     return cells.both(place.expected_at, now)
 
 
@@ -103,16 +104,20 @@ def _provider_step(quota: Quota, now: datetime) -> str:
 
 
 def _forecast(quota: Quota, now: datetime) -> str:
+    """Return how long it lasts, as a sentence; empty where little is known, or nothing is left that could last."""
     known = outlook(quota, now=now)
-    return forecasting.sentence(known, now=now, timezone=quota.timezone) if known else ""
+    if known is None or known.runs_out_at == now:
+        return ""
+    return forecasting.sentence(known, now=now, timezone=quota.timezone)
 
 
 def _warnings(quota: Quota, now: datetime) -> list[str]:
     warnings = []
-    if quota.warned_percent and availability.used_at(quota, now) == quota.used:
-        warnings.append(_("%(percent)s %% of it is used, which was told.") % {"percent": quota.warned_percent})
-    if quota.limit is not None and quota.used > quota.limit:
-        debt = cells.amount(quota.used - quota.limit, quota.unit)
+    used = availability.used_at(quota, now)
+    if quota.warned_percent and used == quota.used:
+        warnings.append(_("%(percent)s %% of it is used; that was told.") % {"percent": quota.warned_percent})
+    if quota.limit is not None and used > quota.limit:
+        debt = cells.amount(used - quota.limit, quota.unit)
         warnings.append(_("It owes %(debt)s: more is used than its limit.") % {"debt": debt})
     if quota.shadow:
         text = ngettext(
@@ -196,8 +201,7 @@ def _entry_line(entry: LedgerEntry, now: datetime) -> dict[str, Any]:
         "change": cells.change(entry.amount),
         "owner": entry.owner,
         "charged": cells.row_link(entry.charged, entry.charged.key) if elsewhere else "",
-        "actor": entry.actor,
-        "reason": entry.reason,
+        "said": ": ".join(part for part in (entry.actor, entry.reason) if part),
     }
 
 

@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from project.kit.admin import (
-    DASH,
     Asked,
     Done,
     ObjectAction,
@@ -109,12 +108,13 @@ class QuotaAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
         """When it resets."""
         now = seen_at(quota)
         reset = next_reset(quota, now)
-        return cells.both(reset, now) if reset else DASH
+        return cells.both(reset, now) if reset else SafeString()
 
     @admin.display(description=gettext_lazy("verdict"), ordering="verdict_at")
     def verdict_since(self, quota: Quota) -> SafeString:
         """Its verdict, and since when."""
-        return format_html("{} {}", cells.verdict_badges(quota), when(quota.verdict_at, seen_at(quota)))
+        since = when(quota.verdict_at, seen_at(quota))
+        return format_html('{} <span class="quiet">{}</span>', cells.verdict_badges(quota), since)
 
     @admin.display(description=gettext_lazy("waiting"))
     def waiting(self, quota: Quota) -> SafeString:
@@ -198,6 +198,12 @@ class QuotaAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
     def get_readonly_fields(self, request: HttpRequest, obj: Quota | None = None) -> tuple[str, ...]:
         """Return what stays once a quota is there."""
         return KEPT_FIELDS if obj else ()
+
+    @admin.display(description=gettext_lazy("limit"))
+    def limit_now(self, quota: Quota) -> SafeString:
+        """The limit, which the form does not change."""
+        how = _("changed by “Set limit” on its page, which asks why")
+        return format_html('{} <span class="quiet">{}</span>', cells.amount(quota.limit, quota.unit), how)
 
     def save_model(self, request: HttpRequest, obj: Quota, form: QuotaForm, change: bool) -> None:
         """Save through the domain, which enters the limit into the ledger and raises the version."""
