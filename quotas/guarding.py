@@ -23,7 +23,7 @@ Client = TypeVar("Client", httpx.Client, httpx.AsyncClient)
 _heard_at: dict[str, float] = {}
 
 
-def quota_guard(client: Client, key: str) -> Client:
+def quota_guard(client: Client, key: str, *, window: str = "") -> Client:
     """Let the client tell the quota what each answer says about the limit, and return the client.
 
     An answer that refuses because the limit is reached (429; 403 and 503 if they say so) raises `PauseNeeded`, which
@@ -33,8 +33,10 @@ def quota_guard(client: Client, key: str) -> Client:
     Args:
         client: a Client, or an AsyncClient of an asyncio loop.
         key: the quota's. An unknown one raises `UnknownQuota` with the first answer.
+        window: which of several windows the quota counts, where the provider counts requests and tokens apart, for
+            example "tokens"; empty: the tightest.
     """
-    guard = _Guard(key)
+    guard = _Guard(key, window)
     hook = guard.hear_async if isinstance(client, httpx.AsyncClient) else guard.hear
     # before hooks of the job's own, which may raise for the status
     client.event_hooks["response"].insert(0, hook)
@@ -44,8 +46,8 @@ def quota_guard(client: Client, key: str) -> Client:
 class _Guard:
     """Hears the answers about one quota."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key
+    def __init__(self, key: str, window: str) -> None:
+        self._key, self._window = key, window
 
     def hear(self, response: httpx.Response) -> None:
         if not self._is_worth_hearing(response):
@@ -78,7 +80,9 @@ class _Guard:
             return None  # the quota's row would stay locked until the transaction ends
         try:
             now = database_now()
-            said = observing.understand(response.headers, status=response.status_code, body=body, now=now)
+            said = observing.understand(
+                response.headers, status=response.status_code, body=body, window=self._window, now=now
+            )
             return observing.record(self._key, said)
         except (DatabaseError, InterfaceError) as error:
             if response.status_code in MAY_REFUSE:

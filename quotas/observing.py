@@ -28,7 +28,13 @@ PROBE_SECONDS = 10.0
 
 
 def observe(
-    key: str, headers: Mapping[str, str], *, status: int | None = None, body: bytes = b"", now: datetime
+    key: str,
+    headers: Mapping[str, str],
+    *,
+    status: int | None = None,
+    body: bytes = b"",
+    window: str = "",
+    now: datetime,
 ) -> Observation:
     """Note what an answer of the provider says about the quota's limit, and return it.
 
@@ -39,19 +45,22 @@ def observe(
         headers: of the answer.
         status: of the answer; it tells a refusal.
         body: of a refusal; it is read where the headers do not say when to come back.
+        window: which of several windows the quota counts, for example "tokens"; empty: the tightest.
         now: when the answer came.
 
     Raises:
         UnknownQuota: there is no quota of that key.
     """
-    said = understand(headers, status=status, body=body, now=now)
+    said = understand(headers, status=status, body=body, window=window, now=now)
     record(key, said)
     return said
 
 
-def understand(headers: Mapping[str, str], *, status: int | None, body: bytes = b"", now: datetime) -> Observation:
+def understand(
+    headers: Mapping[str, str], *, status: int | None, body: bytes = b"", window: str = "", now: datetime
+) -> Observation:
     """Return what an answer says, and note nothing; see `observe`."""
-    return with_body(read_headers(headers, status=status, received_at=now), body)
+    return with_body(read_headers(headers, status=status, received_at=now, window=window.lower()), body)
 
 
 def record(key: str, said: Observation) -> Refused | None:

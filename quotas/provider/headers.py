@@ -1,8 +1,7 @@
 """What the headers of an answer say about the provider's limit."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from quotas.provider.instants import LONGEST_TEXT, NotBelieved, read_date
@@ -27,7 +26,9 @@ MAY_REFUSE = (403, REFUSES, 503)
 CLOCK_TOLERANCE = timedelta(seconds=10)
 
 
-def read_headers(headers: Mapping[str, str], *, status: int | None, received_at: datetime) -> Observation:
+def read_headers(
+    headers: Mapping[str, str], *, status: int | None, received_at: datetime, window: str = ""
+) -> Observation:
     """Return what the headers say: facts in absolute times, and doubts about what makes no sense. It never raises.
 
     Of several windows the tightest counts; see `quotas.provider.windows.tightest`.
@@ -36,25 +37,31 @@ def read_headers(headers: Mapping[str, str], *, status: int | None, received_at:
         headers: of the answer, in whatever case.
         status: of the answer; None if there was none.
         received_at: when it came, in UTC; waits are counted from it.
+        window: a part of the names of the windows that are meant, in lower case, for example "tokens"; empty: all. A
+            refusal counts whichever window is the cause.
     """
     fields = {name.lower(): value for name, value in headers.items()}
     doubts = Doubts()
     reader = Reader(received_at, doubts, _their_clock_ahead(fields, received_at))
-    window = tightest(_windows(fields, reader))
+    windows = list(_windows(fields, reader))
+    meant = tightest(found for found in windows if window in found.name)
     retry_at = max(_retries(fields, reader), default=None)
+    limited = is_refusal(status, windows, retry_at)
+    if limited and window and not meant.is_empty:
+        retry_at = retry_at or tightest(windows).resets_at
     return Observation(
         received_at=received_at,
         status=status,
-        limited=is_refusal(status, window.remaining, retry_at),
-        limit=window.limit,
-        remaining=window.remaining,
-        resets_at=window.resets_at,
+        limited=limited,
+        limit=meant.limit,
+        remaining=meant.remaining,
+        resets_at=meant.resets_at,
         retry_at=retry_at,
         doubts=doubts.sentences,
     )
 
 
-def is_refusal(status: int | None, remaining: int | None, retry_at: datetime | None) -> bool:
+def is_refusal(status: int | None, windows: Sequence[Window], retry_at: datetime | None) -> bool:
     """Return whether the provider refused because its limit was reached: by 429; by 403, as GitHub does, if it
     says that nothing is left or when to come back; by 503 if it says when.
     """
@@ -62,7 +69,7 @@ def is_refusal(status: int | None, remaining: int | None, retry_at: datetime | N
         case 429:
             return True
         case 403:
-            return remaining == 0 or retry_at is not None
+            return retry_at is not None or any(window.is_empty for window in windows)
         case 503:
             return retry_at is not None
     return False
@@ -93,16 +100,16 @@ def _windows(fields: Mapping[str, str], reader: Reader) -> Iterator[Window]:
         yield from _by_pairs("ratelimit", fields["ratelimit"], reader)
     else:
         for window in structured_windows(fields, reader):
-            yield without_contradiction("ratelimit", window, reader.doubts)
+            yield without_contradiction(window, reader.doubts)
     yield from _by_name(fields, reader)
     for name in SHARES_IN:
         for used, limit in SHARE.findall(fields.get(name, "")):
-            yield without_contradiction(name, Window(limit=int(limit), used=int(used)), reader.doubts)
+            yield without_contradiction(Window(name, limit=int(limit), used=int(used)), reader.doubts)
 
 
 def _by_name(fields: Mapping[str, str], reader: Reader) -> Iterator[Window]:
     """Yield the windows of which each value has a header of its own."""
-    windows: dict[str, Window] = defaultdict(Window)
+    windows: dict[str, Window] = {}
     for name, value in fields.items():
         meaning = meaning_of(name)
         if meaning is None or meaning.role is Role.RETRY or name in STRUCTURED:
@@ -110,19 +117,20 @@ def _by_name(fields: Mapping[str, str], reader: Reader) -> Iterator[Window]:
         if meaning.role is Role.PAIRS:
             yield from _by_pairs(name, value, reader)
         else:
-            _put(windows[meaning.window], meaning.role, name, value, reader, meaning.unit)
-    for name, window in windows.items():
-        yield without_contradiction(name, window, reader.doubts)
+            window = windows.setdefault(meaning.window, Window(meaning.window))
+            _put(window, meaning.role, name, value, reader, meaning.unit)
+    for window in windows.values():
+        yield without_contradiction(window, reader.doubts)
 
 
 def _by_pairs(name: str, value: str, reader: Reader) -> Iterator[Window]:
     if PAIRS.fullmatch(value):
-        window = Window()
+        window = Window(name)
         for key, text in PAIR.findall(value):
             role = role_of(key)
             if role is not None:
                 _put(window, role, name, text, reader)
-        yield without_contradiction(name, window, reader.doubts)
+        yield without_contradiction(window, reader.doubts)
 
 
 def _put(window: Window, role: Role, name: str, value: str, reader: Reader, unit: str = "s") -> None:

@@ -26,13 +26,14 @@ def structured_windows(fields: Mapping[str, str], reader: Reader) -> Iterator[Wi
     limits = dict(policies)
     for name, parameters in windows:
         yield Window(
+            f"ratelimit {name}".lower(),
             limit=_amount("ratelimit-policy", limits.get(name, {}), "q", reader),
             remaining=_amount("ratelimit", parameters, "r", reader),
             resets_at=reader.instant("ratelimit", str(parameters["t"])) if "t" in parameters else None,
         )
     if not windows:
-        for _, parameters in policies:
-            yield Window(limit=_amount("ratelimit-policy", parameters, "q", reader))
+        for name, parameters in policies:
+            yield Window(f"ratelimit {name}".lower(), limit=_amount("ratelimit-policy", parameters, "q", reader))
 
 
 def _items(field: str, fields: Mapping[str, str], reader: Reader) -> list[tuple[str, Parameters]]:

@@ -12,8 +12,9 @@ FAR_AWAY = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(slots=True)
 class Window:
-    """What was said of one window; None is unknown."""
+    """What was said of one window; None is unknown. Its name is what its headers have in common."""
 
+    name: str = ""
     limit: int | None = None
     remaining: int | None = None
     used: int | None = None
@@ -25,15 +26,15 @@ class Window:
         return self.remaining == 0
 
 
-def without_contradiction(name: str, window: Window, doubts: Doubts) -> Window:
+def without_contradiction(window: Window, doubts: Doubts) -> Window:
     """Return the window with what is left told from what was used, and without amounts that contradict each other."""
     limit, remaining = window.limit, window.remaining
     if limit is not None and remaining is None and window.used is not None:
         remaining = max(limit - window.used, 0)
     if limit is not None and remaining is not None and remaining > limit:
-        doubts.add(f"{name} said that {remaining} of {limit} are left, which contradicts itself.")
+        doubts.add(f"{window.name} said that {remaining} of {limit} are left, which contradicts itself.")
         limit = remaining = None
-    return Window(limit=limit, remaining=remaining, resets_at=window.resets_at)
+    return Window(name=window.name, limit=limit, remaining=remaining, resets_at=window.resets_at)
 
 
 def tightest(windows: Iterable[Window]) -> Window:

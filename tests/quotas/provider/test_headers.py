@@ -52,6 +52,48 @@ def test_a_wait_is_counted_from_the_receipt_and_not_from_when_it_is_read() -> No
     assert said.retry_at == an_hour_ago + timedelta(minutes=10)
 
 
+class TestWindows:
+    """Requests and tokens are counted apart; the quota counts one of them."""
+
+    OPENAI = {
+        "x-ratelimit-limit-requests": "60",
+        "x-ratelimit-remaining-requests": "59",
+        "x-ratelimit-reset-requests": "1s",
+        "x-ratelimit-limit-tokens": "150000",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+    }
+
+    @pytest.mark.parametrize(
+        ("window", "figures"),
+        [
+            ("requests", (60, 59, 1)),
+            ("tokens", (150000, 0, 360)),
+            ("", (150000, 0, 360)),
+            ("images", (None, None, None)),
+        ],
+    )
+    def test_the_window_that_is_meant_gives_the_figures(
+        self, window: str, figures: tuple[int | None, int | None, int | None]
+    ) -> None:
+        said = read_headers(self.OPENAI, status=200, received_at=NOW, window=window)
+
+        assert (said.limit, said.remaining, said.resets_at) == (*figures[:2], instant(figures[2]))
+
+    def test_a_refusal_by_another_window_says_when_to_come_back_and_leaves_the_figures(self) -> None:
+        said = read_headers(self.OPENAI, status=429, received_at=NOW, window="requests")
+
+        assert (said.limited, said.retry_at) == (True, instant(360))
+        assert (said.limit, said.remaining, said.resets_at) == (60, 59, instant(1))
+
+    def test_the_name_of_a_structured_item_is_that_of_its_window(self) -> None:
+        headers = {"RateLimit": '"Burst";r=1;t=3, "daily";r=500;t=80000', "RateLimit-Policy": '"Burst";q=10;w=5'}
+
+        said = read_headers(headers, status=200, received_at=NOW, window="daily")
+
+        assert (said.limit, said.remaining, said.resets_at) == (None, 500, instant(80000))
+
+
 NAMES = st.sampled_from(
     [*sorted({name for case in CASES for name in case.headers}), "ratelimit", "date", "age", "x-ratelimit-reset-ms"]
 )
