@@ -6,12 +6,12 @@ local MARGIN = 1000 -- milliseconds
 
 -- Returns how long a key is to live that is needed for so many microseconds, in milliseconds.
 local function lifetime(microseconds, margins)
-  return integer(math.ceil(microseconds / 1000) + margins * MARGIN)
+  return math.ceil(microseconds / 1000) + margins * MARGIN
 end
 
 local function log(window, slot, cost, kept_for)
-  local call, calls = integer(slot), {}
-  for number = 1, cost do calls[number] = call end
+  local calls = {}
+  for call = 1, cost do calls[call] = slot end
   local length
   for first = 1, cost, 1000 do -- unpack() has its limit
     length = redis.call('LPUSH', window.log, unpack(calls, first, math.min(first + 999, cost)))

@@ -3,13 +3,8 @@
 -- KEYS: the state of the limiter, then the log of each window.
 -- ARGV: the script's own arguments, then of each window: limit, length, patience (negative: not evenly spaced).
 --
--- Instants and lengths are whole microseconds. Lua's numbers are doubles, exact to 2^53: enough until 2255.
-
--- Write a whole number in full. tostring() keeps 14 digits of an instant's 16, and Redis itself writes 100000000 as
--- 1e+8 from 7.2 on, which its own commands refuse.
-local function integer(number)
-  return string.format('%.0f', number)
-end
+-- Instants and lengths are whole microseconds. Lua's numbers are doubles, exact to 2^53: enough until 2255. They are
+-- handed to Redis as numbers, which writes them in full; Lua's own tostring() keeps 14 digits of an instant's 16.
 
 -- Returns the state, how it was written, and how the state before the last booking was written. The state has:
 --   now      when something was last booked, on a clock that only goes forward

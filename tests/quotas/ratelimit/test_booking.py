@@ -1,23 +1,17 @@
-"""Slots of one limiter: paced, exact, refused, counted, given back."""
+"""Slots of one limiter: paced, exact, refused."""
 
-from collections.abc import Callable
 from itertools import pairwise
-from uuid import uuid4
 
 import pytest
 from redis import Redis
-from redis.crc import key_slot
 
 from quotas.ratelimit import Limiter, LimiterError, NeverPossible, Refused, Window
-from quotas.ratelimit.calls import Calls
 from tests.quotas.ratelimit.states import (
     SECOND,
     booked_at_once,
     kept,
-    keys_of,
     let_pass,
     passes,
-    set_clock_back,
     slot,
     slots,
 )
@@ -31,7 +25,7 @@ def wait_when_refused(limiter: Limiter, cost: int = 1) -> int:
     return refused.value.microseconds
 
 
-# --- short windows ------------------------------------------------------------------------------------------------
+# --- short windows --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rate", [1, 3, 50, 999, 2000, 3000, 6000])
@@ -56,7 +50,7 @@ def test_who_comes_a_little_late_keeps_the_beat_and_who_comes_late_starts_a_new_
     assert limiter.book().microseconds == 0
 
 
-# --- long windows -------------------------------------------------------------------------------------------------
+# --- long windows ---------------------------------------------------------------------------------------------------
 
 
 def test_u16_a_hundred_a_minute_may_come_in_a_burst_from_idle(client: Redis, name: str) -> None:
@@ -119,7 +113,7 @@ def test_drained_stays_drained(client: Redis, name: str) -> None:
     assert not passes(limiter)
 
 
-# --- refusals and costs -------------------------------------------------------------------------------------------
+# --- refusals and costs ---------------------------------------------------------------------------------------------
 
 
 def test_b40_what_is_refused_changes_nothing(client: Redis, name: str) -> None:
@@ -195,7 +189,7 @@ def test_a_name_has_no_braces(client: Redis, name: str) -> None:
         Limiter(client, name, [Window(1, 1)])
 
 
-# --- limits that change -------------------------------------------------------------------------------------------
+# --- limits that change ---------------------------------------------------------------------------------------------
 
 
 def test_a_lowered_limit_counts_what_was_booked_before(client: Redis, name: str) -> None:
@@ -210,151 +204,3 @@ def test_a_raised_limit_acts_at_once(client: Redis, name: str) -> None:
     raised = Limiter(client, name, [Window(15, MINUTE)])
     assert raised.left() == 5
     assert [passes(raised) for _ in range(6)] == [True] * 5 + [False]
-
-
-# --- what is left -------------------------------------------------------------------------------------------------
-
-
-def test_what_is_left_is_counted_without_booking(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(5, 1), Window(7, MINUTE)])
-    assert limiter.left() == 5
-    assert keys_of(client, name) == []
-    slots(limiter, 5)
-    before = kept(client, name)
-    assert limiter.left() <= 2
-    assert kept(client, name) == before
-    let_pass(client, name, 2)
-    assert limiter.left() == 2
-    assert limiter.left(enough=1) == 1
-    slots(limiter, 2)
-    assert limiter.left() == 0
-
-
-def test_what_is_left_of_long_windows_ends_with_the_second(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(3, MINUTE)])
-    slots(limiter, 3)
-    let_pass(client, name, MINUTE - 2)
-    assert limiter.left() == 0
-    let_pass(client, name, 1.5)
-    assert limiter.left() == 3
-
-
-# --- clocks -------------------------------------------------------------------------------------------------------
-
-
-def test_b30_a_server_clock_set_back_neither_gives_extra_calls_nor_makes_anybody_wait_for_it(
-    client: Redis, name: str
-) -> None:
-    limiter = Limiter(client, name, [Window(5, 1), Window(6, MINUTE)])
-    before = [limiter.book() for _ in range(5)]
-    set_clock_back(client, name, 3600)
-    after = [limiter.book() for _ in range(2)]
-    ahead = 3600 * SECOND
-    assert after[0].name > before[-1].name + ahead
-    assert slot(after[0]) == slot(before[-1]) + ahead + SECOND // 5
-    assert slot(after[1]) == slot(before[0]) + ahead + MINUTE * SECOND
-    assert after[1].microseconds <= MINUTE * SECOND
-
-
-@pytest.mark.parametrize("ask", [passes, Limiter.left], ids=["by a call", "by asking what is left"])
-def test_b30_a_clock_set_back_goes_on_even_where_nothing_is_booked(
-    client: Redis, name: str, ask: Callable[[Limiter], int]
-) -> None:
-    limiter = Limiter(client, name, [Window(1, MINUTE)])
-    limiter.book()
-    set_clock_back(client, name, 3600)
-    assert not ask(limiter)
-    let_pass(client, name, MINUTE)
-    assert passes(limiter)
-
-
-# --- giving back --------------------------------------------------------------------------------------------------
-
-
-def test_the_last_slot_can_be_given_back_and_is_booked_again(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(5, 1), Window(20, MINUTE)])
-    slots(limiter, 3)
-    given_back = limiter.book(2)
-    assert limiter.give_back(given_back)
-    again = limiter.book(2)
-    assert slot(again) == slot(given_back)
-    assert not limiter.give_back(given_back), "the name of a booking is used once"
-
-
-def test_a_slot_is_lost_when_others_have_booked_since(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(5, 1)])
-    first, second = limiter.book(), limiter.book()
-    before = kept(client, name)
-    assert not limiter.give_back(first)
-    assert kept(client, name) == before
-    assert slot(limiter.book()) == slot(second) + SECOND // 5
-
-
-def test_what_is_given_back_to_a_full_window_leaves_it_full(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(500, MINUTE)])
-    slots(limiter, 500 + 200)
-    waiting = limiter.book(100)
-    assert limiter.give_back(waiting)
-    assert slot(limiter.book(100)) == slot(waiting)
-
-
-def test_the_only_booking_can_be_given_back(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(1, MINUTE)])
-    assert limiter.give_back(limiter.book())
-    assert limiter.left() == 1
-    assert passes(limiter)
-
-
-# --- keys ---------------------------------------------------------------------------------------------------------
-
-
-def test_b33_no_key_is_ever_without_an_end(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(2, 1), Window(3, MINUTE)])
-
-    def ends() -> list[int]:
-        return [client.pttl(key) for key in keys_of(client, name)]
-
-    for act in (limiter.book, limiter.left, lambda: passes(limiter), lambda: limiter.give_back(limiter.book(2))):
-        act()
-        assert len(ends()) == 3
-        assert all(end > 0 for end in ends())
-    set_clock_back(client, name, 10)
-    limiter.left()
-    assert all(end > 0 for end in ends())
-
-
-def test_keys_live_as_long_as_what_they_know_matters_the_state_longest(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(1, MINUTE), Window(5, 1)])
-    booking = [limiter.book() for _ in range(3)][-1]
-    state, second, minute = (client.pexpiretime(key) for key in keys_of(client, name))
-    assert minute * 1000 >= slot(booking) + MINUTE * SECOND
-    assert second * 1000 >= slot(booking) + SECOND
-    assert state >= minute + 1000
-
-
-def test_a_log_grows_no_further_than_its_window_needs(client: Redis, name: str) -> None:
-    limiter = Limiter(client, name, [Window(50, MINUTE)])
-    slots(limiter, 400)
-    _, log = keys_of(client, name)
-    assert 50 <= client.llen(log) <= 50 + 1 + 100
-
-
-def test_b39_scripts_touch_only_the_keys_they_declare_and_all_lie_in_one_slot_of_a_cluster(client: Redis) -> None:
-    name = f"test {uuid4()} {SECOND}"
-    windows = [Window(5, 1), Window(2000, 300)]
-    limiter = Limiter(client, name, windows)
-    declared = {key.decode() for key in Calls(name, windows).keys}
-    with client.monitor() as monitor:
-        limiter.give_back(limiter.book())
-        limiter.book(max_wait=1)
-        limiter.left()
-        client.echo("over")
-        commands = []
-        while "ECHO" not in (command := monitor.next_command()["command"]):
-            commands.append(command)
-    touched = {part for command in commands for part in declared if f" {part} " in f"{command} "}
-    inside = [c for c in commands if c.split()[0] in {"GET", "SET", "LINDEX", "LPUSH", "LTRIM", "PEXPIRE"}]
-    assert touched == declared
-    assert all(any(f" {key} " in f"{command} " for key in declared) for command in inside)
-    assert len({key_slot(key.encode()) for key in declared}) == 1
-    client.delete(*declared)
