@@ -32,6 +32,7 @@ from project.kit.admin import (
 )
 from project.kit.admin.object_actions import Refused
 from project.kit.clock import database_now
+from project.kit.wall_clocks import zone_names
 from quotas.admin import cells, quota_page
 from quotas.admin.filters import QuotaQuestionFilter
 from quotas.admin.quota_actions import QUOTA_ACTIONS, OnceForm, repeat
@@ -42,7 +43,6 @@ from quotas.outlook import next_reset
 from quotas.refusals import QuotaError
 from quotas.states import Kind
 from quotas.waiting import count_waiting
-from quotas.wall_clocks import zone_names
 
 REFRESH_SECONDS = 5
 
