@@ -1,4 +1,4 @@
-"""When a quota runs out at the rate of the last hours, and when what it lacks is back: pure, on plain values."""
+"""When a quota runs out at the rate of the last hours: pure, on plain values."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -49,20 +49,6 @@ class Forecast:
         return self.runs_out_at is None
 
 
-@dataclass(frozen=True, slots=True)
-class RefillRate:
-    """A rate gains `amount` units in each `seconds`; its last whole unit came at `counted_at`."""
-
-    amount: int
-    seconds: int
-    counted_at: datetime
-
-    def gained_at(self, units: int) -> datetime:
-        """Return the first instant at which so many more whole units are there."""
-        microseconds = -(-units * self.seconds * 1_000_000 // self.amount)  # rounded up: never a moment too early
-        return self.counted_at + microseconds * _MICROSECOND
-
-
 def forecast(
     spending: Spending | None, available: int | None, *, now: datetime, resets_at: datetime | None
 ) -> Forecast | None:
@@ -105,26 +91,6 @@ def sentence(outlook: Forecast, *, now: datetime, timezone: str) -> str:
     )
 
 
-def expected_back(
-    missing: int,
-    *,
-    now: datetime,
-    resets_at: datetime | None = None,
-    refill: RefillRate | None = None,
-    blocked_until: datetime | None = None,
-) -> datetime | None:
-    """Return when a need fits again if nobody takes anything before; None: when a person tops up.
-
-    Args:
-        missing: how many units it lacks; of a rate, counted when its last whole unit came.
-        resets_at: the end of the period, if the quota is periodic.
-        refill: how it refills, if it is a rate.
-        blocked_until: until when its provider refuses everything, as far as it said.
-    """
-    own = _own_units_back(missing, now, resets_at, refill)
-    return None if own is None else max(now, own, blocked_until or now)
-
-
 def _is_thin(spending: Spending, now: datetime) -> bool:
     return spending.charges < LEAST_CHARGES or now - spending.since < LEAST_TIME
 
@@ -135,14 +101,6 @@ def _runs_out_at(units: int, time: int, available: int, now: datetime) -> dateti
     if available * time >= units * _YEARS:  # also where nothing is spent
         return None
     return now + available * time // units * _MICROSECOND
-
-
-def _own_units_back(
-    missing: int, now: datetime, resets_at: datetime | None, refill: RefillRate | None
-) -> datetime | None:
-    if missing <= 0:
-        return now
-    return refill.gained_at(missing) if refill else resets_at
 
 
 def _clock(instant: datetime, timezone: str) -> str:

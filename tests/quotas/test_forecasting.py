@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotas.forecasting import Forecast, RefillRate, Spending, expected_back, forecast, sentence
+from quotas.forecasting import Forecast, Spending, forecast, sentence
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOUR, SECOND, MICROSECOND = timedelta(hours=1), timedelta(seconds=1), timedelta(microseconds=1)
@@ -138,50 +138,3 @@ def test_a_forecast_is_one_sentence(available: int, resets_at: datetime | None, 
 
 
 # --- expected back -----------------------------------------------------------------------------------------------
-
-
-def test_of_a_periodic_quota_everything_is_back_at_the_reset() -> None:
-    assert expected_back(5, now=NOW, resets_at=RESET) == RESET
-
-
-def test_a_capacity_is_back_when_a_person_tops_up() -> None:
-    assert expected_back(5, now=NOW) is None
-    assert expected_back(5, now=NOW, blocked_until=RESET) is None
-
-
-def test_what_fits_already_is_back_now() -> None:
-    assert expected_back(0, now=NOW) == NOW
-    assert expected_back(-3, now=NOW, resets_at=RESET) == NOW
-
-
-def test_a_reset_that_has_passed_is_back_now() -> None:
-    assert expected_back(5, now=NOW, resets_at=NOW - HOUR) == NOW
-
-
-def test_b32_five_in_300_seconds_drained_and_asked_at_59_seconds_is_back_in_one_second() -> None:
-    refill = RefillRate(amount=5, seconds=300, counted_at=NOW)
-    asked_at = NOW + 59 * SECOND
-
-    assert expected_back(1, now=asked_at, refill=refill) == asked_at + SECOND
-    assert expected_back(2, now=asked_at, refill=refill) == asked_at + 61 * SECOND
-
-
-def test_nothing_is_back_while_the_provider_refuses() -> None:
-    hint = NOW + 2 * HOUR
-
-    assert expected_back(0, now=NOW, blocked_until=hint) == hint
-    assert expected_back(5, now=NOW, resets_at=NOW + HOUR, blocked_until=hint) == hint
-    assert expected_back(5, now=NOW, resets_at=NOW + 3 * HOUR, blocked_until=hint) == NOW + 3 * HOUR
-
-
-@given(units=st.integers(1, 10**6), amount=st.integers(1, 10**6), seconds=st.integers(1, 86_400))
-def test_a_rate_is_back_at_the_first_microsecond_at_which_it_has_refilled(
-    units: int, amount: int, seconds: int
-) -> None:
-    elapsed = (RefillRate(amount, seconds, NOW).gained_at(units) - NOW) // MICROSECOND
-
-    def refilled(microseconds: int) -> int:
-        return microseconds * amount // (seconds * 1_000_000)
-
-    assert refilled(elapsed) >= units
-    assert refilled(elapsed - 1) < units
