@@ -11,7 +11,7 @@ from django.db import transaction
 from quotas import observing, scans
 from quotas.books import open_books_of_all
 from quotas.models import Quota
-from quotas.states import Cause
+from quotas.states import Cause, Verdict
 from scheduler import resuming
 from scheduler.models import Attempt, Pause, QuotaWait, TaskRun
 from scheduler.resuming import Resumption
@@ -59,7 +59,18 @@ def poll(*, clock: Callable[[], datetime]) -> int:
         quota = scans.evaluate(quota_id, now=clock(), checked=True)
         resumption = Resumption(EventTrigger.FALLBACK_POLL, f"The fallback poll found the quota “{quota.key}” back.")
         resumed += resuming.resume(quota_id, resumption, now=clock())
-    return resumed
+    return resumed + _resume_unwatched(clock())
+
+
+def _resume_unwatched(now: datetime) -> int:
+    """Resume what waits for quotas that have enough and so are not looked at: it had to wait for something else, as an
+    older run of its key, or the quota that is short is another one.
+    """
+    free = QuotaWait.objects.filter(run__state=RunState.PAUSED, run__pause__held="", run__pause__not_before=None)
+    unwatched = free.filter(quota__next_check_at=None, quota__verdict=Verdict.SUFFICIENT)
+    resumption = Resumption(EventTrigger.FALLBACK_POLL, "Nothing stands in its way any more.")
+    quota_ids = unwatched.order_by("quota").values_list("quota", flat=True).distinct()
+    return sum(resuming.resume(quota_id, resumption, now=now) for quota_id in list(quota_ids))
 
 
 def try_providers(*, now: datetime) -> int:
