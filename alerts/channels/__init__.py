@@ -1,0 +1,1 @@
+"""How a message goes out: one file a format."""
