@@ -131,6 +131,8 @@ TIDELINE_LEASE_SECONDS = number("TIDELINE_LEASE_SECONDS", 30)
 TIDELINE_QUEUE_LIMIT = number("TIDELINE_QUEUE_LIMIT", 1000)  # hints that may wait in the broker
 TIDELINE_RESUME_DEADLINE_SECONDS = number("TIDELINE_RESUME_DEADLINE_SECONDS", 300)  # until a worker begins it
 TIDELINE_QUOTA_EVENTS = flag("TIDELINE_QUOTA_EVENTS", True)  # off: the fallback poll alone resumes
+# Encrypt secrets at rest; the first one writes, all read. None: derived from SECRET_KEY and its fallbacks.
+TIDELINE_SECRETS_KEYS = words("TIDELINE_SECRETS_KEYS")
 TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
 
 LOGGING = {
