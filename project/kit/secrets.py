@@ -14,7 +14,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -119,11 +119,11 @@ def check_keys(keys: Sequence[str]) -> None:
     """Refuse keys that cannot be used.
 
     Raises:
-        ValidationError: with a sentence.
+        ImproperlyConfigured: with a sentence.
     """
     for number, key in enumerate(keys, start=1):
         if len(key) < 32:
-            raise ValidationError(
+            raise ImproperlyConfigured(
                 f"Key {number} of TIDELINE_SECRETS_KEYS is too short: 32 characters at least, for example from"
                 " `openssl rand -base64 32`."
             )
