@@ -11,6 +11,7 @@ from scheduler.cron import Trigger, TriggerError
 from scheduler.explaining.due_times import ScheduleFacts, explain_standing, explain_unrecorded
 from scheduler.explaining.explanation import Explanation
 from scheduler.explaining.fires import FireFacts, explain_fire_facts
+from scheduler.explaining.quota_facts import QuotaFacts, read_quota_facts
 from scheduler.explaining.run_facts import AHEAD_LIMIT, RunFacts
 from scheduler.explaining.runs import explain_run_facts
 from scheduler.explaining.scans import Scans, read_scans
@@ -28,13 +29,17 @@ def explain_fire(fire: Fire, *, now: datetime, scans: Scans | None = None) -> Ex
     return _of_fire(_schedule_facts(fire.schedule, scans or read_scans()), fire, fire.fire_at, now)
 
 
-def explain_run(run: TaskRun, *, now: datetime, scans: Scans | None = None) -> Explanation:
+def explain_run(
+    run: TaskRun, *, now: datetime, scans: Scans | None = None, quotas: QuotaFacts | None = None
+) -> Explanation:
     """Say where a run stands and why.
 
     Args:
         scans: when the scans last ran; by default as the composition tells.
+        quotas: how it stands with its quotas, where that was read already.
     """
-    return explain_run_facts(_run_facts(run, now, scans or read_scans()), now)
+    facts = _run_facts(run, now, scans or read_scans(), quotas or read_quota_facts(run, now))
+    return explain_run_facts(facts, now)
 
 
 def explain(
@@ -95,14 +100,10 @@ def _unfinished(schedule: Schedule) -> TaskRun | None:
 
 
 def _exclusion(schedule: Schedule, at: datetime) -> str:
-    if schedule.calendar is None:
-        return ""
     try:
-        day = cron.stat_date(at, schedule.timezone)
-    except TriggerError:
+        return read_excluded_days([schedule], since=at.date()).reason(schedule, at)
+    except TriggerError:  # its zone is not known any more
         return ""
-    title = read_excluded_days([schedule], since=day).title(schedule, day)
-    return "" if title is None else wording.excluded(day, schedule.calendar.name, title)
 
 
 # --- fires -----------------------------------------------------------------------------------------------------
@@ -181,14 +182,14 @@ def _run_in_the_way(fire: Fire) -> TaskRun | None:
 
 
 def blocker_of(run: TaskRun) -> TaskRun | None:
-    """Return the oldest unfinished run of the same key for which a run waits."""
-    if run.exclusive_key is None or run.finished_at is not None or run.state not in LAUNCHABLE:
+    """Return the oldest unfinished run of the same key for which a run waits, to be launched or resumed."""
+    if run.exclusive_key is None or run.finished_at is not None or run.state not in (*LAUNCHABLE, RunState.PAUSED):
         return None
     older = TaskRun.objects.filter(exclusive_key=run.exclusive_key, finished_at__isnull=True, pk__lt=run.pk)
     return older.only("id", "state", "lease_owner").order_by("pk").first()
 
 
-def _run_facts(run: TaskRun, now: datetime, scans: Scans) -> RunFacts:
+def _run_facts(run: TaskRun, now: datetime, scans: Scans, quotas: QuotaFacts) -> RunFacts:
     return RunFacts(
         run,
         run.schedule,
@@ -198,6 +199,7 @@ def _run_facts(run: TaskRun, now: datetime, scans: Scans) -> RunFacts:
         attempt=run.attempts.defer("output", "traceback").order_by("-number").first(),
         question=run.approvals.filter(answer="").order_by("-segment").first(),
         ahead=_ahead_of(run, now),
+        quotas=quotas,
     )
 
 

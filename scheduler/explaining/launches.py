@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 
 from scheduler import cron, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
+from scheduler.explaining.needs import need_in_words
+from scheduler.explaining.quota_facts import Need
 from scheduler.explaining.run_facts import AHEAD_LIMIT, RunFacts, sentence, silence_of
 from scheduler.explaining.scans import PATIENCE
 from scheduler.models import TaskRun
@@ -18,12 +20,18 @@ def explain_due(facts: RunFacts, due_at: datetime, now: datetime) -> Explanation
         return _queued(facts, facts.blocker, due_at)
     if run.lease_expires_at is not None:
         return _hinted(facts, run.lease_expires_at, now)
+    return _before_launch(facts, due_at, now)
+
+
+def _before_launch(facts: RunFacts, due_at: datetime, now: datetime) -> Explanation:
     if silence := silence_of(facts.scans.launch, now, facts.zone):
         return _not_launched(facts, Situation.NOBODY_LAUNCHES, due_at, f"{silence}.", "a worker", _WORKER_STARTS)
     if note := facts.scans.launch.note if facts.scans.launch else "":
         return _not_launched(facts, Situation.BROKER_DOWN, due_at, note, "the broker (Redis)", _BROKER_IS_BACK)
     if end := _quiet_end(facts, now):
         return _quiet(facts, end, "The next scan puts it off; it starts")
+    if need := next((need for need in facts.quotas.needs if need.kept_from_newcomers_by(now)), None):
+        return _kept_back(facts, need, due_at, now)
     place = "a free place in the queue"
     return _not_launched(facts, Situation.DUE, due_at, _backlog(facts, due_at, now), place, "The next scan launches it")
 
@@ -35,6 +43,13 @@ def _backlog(facts: RunFacts, due_at: datetime, now: datetime) -> str:
     if facts.scans.launch is not None and now - due_at > PATIENCE:
         return "Scans run, so the queue is full: it is launched when the runners have taken enough of what is in it."
     return ""
+
+
+def _kept_back(facts: RunFacts, need: Need, due_at: datetime, now: datetime) -> Explanation:
+    waits_for = f"{need.amount:,} of “{need.quota.key}”"
+    why = need_in_words(need, facts.zone, now)
+    next_step = "The next scan pauses it; it goes on when its quota is back"
+    return _not_launched(facts, Situation.WAITING_FOR_QUOTA, due_at, why, waits_for, next_step)
 
 
 _BROKER_IS_BACK = "It is launched by itself as soon as the broker can be reached"

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from scheduler import wording
 from scheduler.explaining.explanation import RowRef
+from scheduler.explaining.quota_facts import NO_QUOTAS, QuotaFacts
 from scheduler.explaining.scans import Scan, Scans
 from scheduler.models import Approval, Attempt, RunEvent, Schedule, TaskRun
 
@@ -22,6 +23,7 @@ class RunFacts:
         attempt: its latest one.
         question: the one that it asks now.
         ahead: how many due runs are launched before it, AHEAD_LIMIT at the most.
+        quotas: how it stands with its quotas.
     """
 
     run: TaskRun
@@ -32,6 +34,7 @@ class RunFacts:
     attempt: Attempt | None = None
     question: Approval | None = None
     ahead: int = 0
+    quotas: QuotaFacts = NO_QUOTAS
 
     @property
     def zone(self) -> str:

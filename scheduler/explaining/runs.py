@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from scheduler import rescuing, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
 from scheduler.explaining.launches import explain_due, explain_to_come
+from scheduler.explaining.pauses import explain_paused, explain_resuming, trial
 from scheduler.explaining.run_facts import RunFacts, sentence, silence_of
 from scheduler.states import LAUNCHABLE, EventTrigger, RunState
 
@@ -20,8 +21,11 @@ def explain_run_facts(facts: RunFacts, now: datetime) -> Explanation:
         return _ended(facts, run.finished_at)
     if run.state == RunState.RUNNING:
         return _running(facts, now)
+    if run.state == RunState.PAUSED:
+        return explain_paused(facts, now)
     if run.state in LAUNCHABLE and run.due_at is not None:
-        return explain_to_come(facts, run.due_at) if run.due_at > now else explain_due(facts, run.due_at, now)
+        launch = explain_to_come(facts, run.due_at) if run.due_at > now else explain_due(facts, run.due_at, now)
+        return explain_resuming(facts, launch, now) if run.state == RunState.RESUMING else launch
     return _WAITING[RunState(run.state)](facts)
 
 
@@ -81,7 +85,7 @@ def _running(facts: RunFacts, now: datetime) -> Explanation:
         return _lease_lost(facts, run.lease_expires_at, now)
     far = f", {run.progress_percent} % done" if run.progress_percent is not None else ""
     situation = Situation.RUNNING
-    answer = f"{run.lease_owner} works on run #{run.pk}{facts.since()}: attempt {run.attempt_count}{far}."
+    answer = f"{run.lease_owner} works on run #{run.pk}{facts.since()}: attempt {run.attempt_count}{far}.{trial(facts)}"
     if run.cancel_requested_at is not None:
         situation = Situation.CANCEL_ASKED
         answer = f"{answer} {run.cancel_requested_by} asked to cancel it at {facts.at(run.cancel_requested_at)}."
@@ -153,19 +157,7 @@ def _suspended(facts: RunFacts) -> Explanation:
     )
 
 
-def _paused(facts: RunFacts) -> Explanation:
-    return Explanation(
-        Situation.WAITING_FOR_QUOTA,
-        f"Run #{facts.run.pk} is paused{facts.since()}: its quota is used up.{sentence(facts.run.reason)}",
-        facts.zone,
-        waits_for="its quota",
-        next_step="It goes on when its quota is back, or when a person resumes it",
-        rows=facts.rows(),
-    )
-
-
 _WAITING: dict[RunState, Callable[[RunFacts], Explanation]] = {
-    RunState.PAUSED: _paused,
     RunState.AWAITING_APPROVAL: _awaiting_approval,
     RunState.SUSPENDED: _suspended,
 }
