@@ -4,9 +4,9 @@
     limiter.wait()      # sleeps until it is this call's turn
     limiter.left()      # how many calls could still be made within a second
 
-**Book and sleep.** Who asks again and again loses what lies between two questions: measured, one call in sixteen. So
-one script books a slot for each call, on Redis's clock, and the caller sleeps once. A wait that is too long is
-refused and changes nothing. Slots are given in the order of asking: a call that counts for many is not overtaken.
+**Book and sleep.** Who asks again and again loses what lies between two questions, and keeps Redis busy. So one script
+books a slot for each call, on Redis's clock, and the caller sleeps once. A wait that is too long is refused and
+changes nothing. Slots are given in the order of asking: a call that counts for many is not overtaken.
 
 **Two kinds of windows, both exact.** No span of a window's length holds more slots than its limit, whatever single
 calls count for: each window remembers its last `limit` slots, and a new one comes no earlier than one length after

@@ -37,12 +37,12 @@ class Booking(NamedTuple):
     Attributes:
         microseconds: how long to sleep from the answer's arrival; below 0 where the slot has just passed.
         cost: how many calls it counts for.
-        name: by which it can be given back.
+        token: what `give_back` knows it by: when it was booked, on the limiter's clock.
     """
 
     microseconds: int
     cost: int
-    name: int
+    token: int
 
     @property
     def seconds(self) -> float:
@@ -74,7 +74,7 @@ class Calls:
 
     def give_back(self, booking: Booking) -> tuple[Argument, ...]:
         """Return the arguments of the script `give_back`."""
-        return booking.name, booking.cost
+        return booking.token, booking.cost
 
     def left(self, enough: int) -> tuple[Argument, ...]:
         """Return the arguments of the script `left`."""
@@ -87,10 +87,10 @@ def booking(reply: list[int], cost: int) -> Booking:
     Raises:
         Refused: nothing was booked.
     """
-    microseconds, name = reply
-    if not name:
+    microseconds, token = reply
+    if not token:
         raise Refused(microseconds)
-    return Booking(microseconds, cost, name)
+    return Booking(microseconds, cost, token)
 
 
 def script(name: str) -> str:

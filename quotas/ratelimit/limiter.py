@@ -91,7 +91,13 @@ class Limiter:
 
 
 class AsyncLimiter:
-    """The same limiter for asyncio; slots are shared with each `Limiter` of the same name."""
+    """The same limiter for asyncio; slots are shared with each `Limiter` of the same name.
+
+    Args:
+        redis: a client that many tasks can share: with a `BlockingConnectionPool`. The usual pool raises
+            MaxConnectionsError when more than a hundred tasks ask at once.
+        name, windows: as `Limiter`.
+    """
 
     def __init__(self, redis: AsyncRedis, name: str, windows: Sequence[Window]) -> None:
         self._calls = Calls(name, windows)

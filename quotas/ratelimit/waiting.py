@@ -62,10 +62,10 @@ def wait(calls: Calls, cost: int, max_wait: float | None, elapsed: Callable[[], 
     """
     started_at = elapsed()
     for _ in range(BOOKINGS):
-        asked_at = elapsed()
-        booked = yield from book(calls, cost, _remaining(max_wait, asked_at - started_at))
+        booked = yield from book(calls, cost, _remaining(max_wait, elapsed() - started_at))
+        answered_at = elapsed()
         yield from _sleep(calls, booked)
-        late = (elapsed() - asked_at) * MICROSECONDS - booked.microseconds
+        late = (elapsed() - answered_at) * MICROSECONDS - booked.microseconds
         if late <= calls.tolerance:
             break
     return booked

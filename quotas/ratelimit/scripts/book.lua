@@ -1,5 +1,5 @@
 -- Books the next slot. ARGV: how many calls it is for, how long the caller would wait (negative: for ever).
--- Returns how long to wait for it, and the booking's name (0: refused, nothing is booked).
+-- Returns how long to wait for it, and its token (0: refused, nothing is booked).
 
 local SPARE = 100 -- calls that a log may hold beyond what it needs, so that not each booking has to trim it
 local MARGIN = 1000 -- milliseconds
@@ -32,7 +32,7 @@ if max_wait >= 0 and wait > max_wait then
   return { wait, 0 }
 end
 
-state.booking, state.slot = state.now, slot
+state.token, state.slot = state.now, slot
 local longest = 0
 for _, window in ipairs(windows) do
   log(window, slot, cost, lifetime(wait + window.length, 1))
@@ -41,4 +41,4 @@ for _, window in ipairs(windows) do
 end
 -- the state outlives the logs, for their instants are on its clock
 redis.call('SET', KEYS[1], cmsgpack.pack(state) .. text, 'PX', lifetime(wait + longest, 2))
-return { wait, state.booking }
+return { wait, state.token }

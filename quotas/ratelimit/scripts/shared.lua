@@ -7,15 +7,15 @@
 -- handed to Redis as numbers, which writes them in full; Lua's own tostring() keeps 14 digits of an instant's 16.
 
 -- Returns the state, how it was written, and how the state before the last booking was written. The state has:
---   now      when something was last booked, on a clock that only goes forward
---   ahead    how far that clock is ahead of the server's
---   booking  the `now` of the last booking, which names it
---   slot     the slot of the last booking
---   paces    of each evenly spaced window, by its length: `next`, from when its pace lets the next call pass, and
---            `rest`, the fraction of a microsecond after it in parts of the limit
+--   now    when something was last booked, on a clock that only goes forward
+--   ahead  how far that clock is ahead of the server's
+--   token  the `now` of the last booking
+--   slot   the slot of the last booking
+--   paces  of each evenly spaced window, by its length: `next`, from when its pace lets the next call pass, and
+--          `rest`, the fraction of a microsecond after it in parts of the limit
 local function read_state()
   local text = redis.call('GET', KEYS[1])
-  if not text then return { now = 0, ahead = 0, booking = 0, slot = 0, paces = {} }, '', '' end
+  if not text then return { now = 0, ahead = 0, token = 0, slot = 0, paces = {} }, '', '' end
   local ends, state = cmsgpack.unpack_one(text)
   if ends < 0 then return state, text, '' end
   return state, string.sub(text, 1, ends), string.sub(text, ends + 1)

@@ -15,7 +15,7 @@ SECOND = 1_000_000  # microseconds
 MOVE = """
 local by = tonumber(ARGV[1])
 local _, state = cmsgpack.unpack_one(redis.call('GET', KEYS[1]))
-state.now, state.booking, state.slot = state.now - by, state.booking - by, state.slot - by
+state.now, state.token, state.slot = state.now - by, state.token - by, state.slot - by
 for _, pace in pairs(state.paces) do pace.next = pace.next - by end
 redis.call('SET', KEYS[1], cmsgpack.pack(state), 'KEEPTTL')
 for at = 2, #KEYS do
@@ -48,8 +48,8 @@ def set_clock_back(client: Redis, name: str, seconds: float) -> None:
 
 
 def slot(booking: Booking) -> int:
-    """Return the slot itself, on the limiter's clock: a booking is named after its own instant."""
-    return booking.name + booking.microseconds
+    """Return the slot itself, on the limiter's clock: its token is when it was booked."""
+    return booking.token + booking.microseconds
 
 
 def slots(limiter: Limiter, count: int, cost: int = 1) -> list[int]:

@@ -32,10 +32,12 @@ def wait_when_refused(limiter: Limiter, cost: int = 1) -> int:
 def test_b26_short_windows_are_spaced_evenly_to_the_microsecond_at_any_rate(
     client: Redis, name: str, rate: int
 ) -> None:
-    booked = [slot(booking) for booking in booked_at_once(client, name, [Window(rate, 1)], 2 * rate + 1)]
+    windows = [Window(rate, 1)]
+    Limiter(client, name, windows).book(cost=rate)  # a second ahead: no pause of the machine lets the queue run dry
+    booked = [slot(booking) for booking in booked_at_once(client, name, windows, rate + 1)]
     steps = {after - before for before, after in pairwise(booked)}
     assert steps <= {SECOND // rate, SECOND // rate + 1}
-    assert booked[-1] - booked[0] == 2 * SECOND
+    assert booked[-1] - booked[0] == SECOND
 
 
 def test_who_comes_a_little_late_keeps_the_beat_and_who_comes_late_starts_a_new_one(client: Redis, name: str) -> None:
@@ -90,7 +92,7 @@ def test_b32_an_even_budget_of_minutes_gives_the_next_step_of_its_pace(client: R
 def test_b38_calls_of_the_same_millisecond_are_all_counted(client: Redis, name: str) -> None:
     windows = [Window(20, MINUTE)]
     bookings = booked_at_once(client, name, windows, 21)
-    assert len({booking.name for booking in bookings}) == 21
+    assert len({booking.token for booking in bookings}) == 21
     assert [booking.microseconds > 0 for booking in bookings] == [False] * 20 + [True]
 
 

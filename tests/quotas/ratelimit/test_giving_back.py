@@ -27,6 +27,13 @@ def test_a_slot_is_lost_when_others_have_booked_since(client: Redis, name: str) 
     assert slot(limiter.book()) == slot(second) + SECOND // 5
 
 
+def test_of_two_slots_only_the_last_goes_back(client: Redis, name: str) -> None:
+    limiter = Limiter(client, name, [Window(5, 1)])
+    bookings = [limiter.book() for _ in range(3)]
+    assert [limiter.give_back(booking) for booking in reversed(bookings)] == [True, False, False]
+    assert slot(limiter.book()) == slot(bookings[2])
+
+
 def test_what_is_given_back_to_a_full_window_leaves_it_full(client: Redis, name: str) -> None:
     limiter = Limiter(client, name, [Window(500, MINUTE)])
     slots(limiter, 500 + 200)

@@ -114,7 +114,7 @@ class Comparison:
 
     def compare(self, booking: Booking) -> None:
         """Book in the model what the limiter has booked."""
-        now = booking.name + self.offset
+        now = booking.token + self.offset
         assert now > self.now, "the clock went back"
         assert slot(booking) + self.offset == self.model.book(now, booking.cost)
         self.now, self.was_set_back = now, False
@@ -137,16 +137,19 @@ class Comparison:
                 pipeline.eval(SCRIPTS[script], len(calls.keys), *calls.keys, *arguments)
             first, left, second, _ = pipeline.execute()
         self.compare(read_booking(first, 1))
-        possible = self.model.left(self.now), self.model.left(read_booking(second, 1).name + self.offset)
+        possible = self.model.left(self.now), self.model.left(read_booking(second, 1).token + self.offset)
         assert left in possible
         self.compare(read_booking(second, 1))
 
     def book_and_give_back(self, cost: int) -> None:
+        before = self.limiter.book()
+        self.compare(before)
         booking = self.limiter.book(cost)
-        self.now, self.was_set_back = booking.name + self.offset, False
+        self.now, self.was_set_back = booking.token + self.offset, False
         assert slot(booking) + self.offset == self.model.next_slot(self.now, cost)
         assert self.limiter.give_back(booking)
         assert not self.limiter.give_back(booking)
+        assert not self.limiter.give_back(before)
 
     def move(self, seconds: float) -> None:
         let_pass(self.client, self.name, seconds)

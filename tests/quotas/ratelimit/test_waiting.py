@@ -85,12 +85,6 @@ def test_who_wakes_too_late_books_once_more_and_then_goes_on() -> None:
     assert waiter.performed == ["book", "sleep 1", "book", "sleep 0.5"]
 
 
-def test_a_slot_that_had_passed_leaves_less_time_to_be_late() -> None:
-    waiter = Waiter([-1.1 * TOLERANCE, 0])
-    waiter.wait()
-    assert waiter.performed == ["book", "book"]
-
-
 def test_time_spent_in_a_first_booking_counts_for_the_longest_wait() -> None:
     waiter = Waiter([1, None], oversleeps=1)
     with pytest.raises(Refused):
