@@ -32,6 +32,17 @@ class Telling(models.TextChoices):
     TEST = "test", _("test")
 
 
+class DeliveryState(models.TextChoices):
+    """Where a delivery stands."""
+
+    WAITING = "waiting", _("waiting")
+    SENDING = "sending", _("being sent")
+    SENT = "sent", _("sent")
+    FAILED = "failed", _("failed for good")
+    UNKNOWN = "unknown", _("unknown whether it arrived")
+    DROPPED = "dropped", _("not told")  # what it follows was not told either, or its channel is gone
+
+
 class DeliveryOutcome(models.TextChoices):
     """How telling it went, as far as anybody can know."""
 

@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "django_celery_beat",
+    "alerts.apps.AlertsConfig",
     "quotas.apps.QuotasConfig",
     "scheduler.apps.SchedulerConfig",
     *words("TIDELINE_APPS"),

@@ -1,0 +1,63 @@
+"""Who is told what: an event is written with a delivery for each channel that wants it, in the caller's transaction."""
+
+from datetime import datetime
+
+from django.db.models import Q
+
+from alerts.models import Alert, Channel, Delivery, Event, Silence
+from alerts.states import DeliveryState, Severity, Telling
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity.values)}
+
+
+def tell(alert: Alert, telling: Telling, now: datetime, text: str) -> Event:
+    """Write the event and its deliveries to the channels that want it."""
+    event = _event(alert, telling, now, text)
+    channels = [channel for channel in Channel.objects.filter(enabled=True) if wants(channel, event)]
+    Delivery.objects.bulk_create(Delivery(event=event, channel=channel, due_at=now) for channel in channels)
+    Alert.objects.filter(pk=alert.pk).update(told_at=now)
+    return event
+
+
+def tell_of_recovery(alert: Alert, now: datetime, text: str) -> None:
+    """Tell those channels of the recovery that were told of the opening, and no others.
+
+    A channel that has not been told yet is told only if it will have been: the delivery waits for the earlier one.
+    """
+    earlier = Delivery.objects.filter(event__alert=alert, event__telling__in=[Telling.OPENED, Telling.FLAPPING])
+    opened = list(earlier.exclude(state__in=[DeliveryState.FAILED, DeliveryState.DROPPED]))
+    if opened:
+        event = _event(alert, Telling.RECOVERED, now, text)
+        Delivery.objects.bulk_create(
+            Delivery(event=event, channel_id=delivery.channel_id, due_at=now, after=delivery) for delivery in opened
+        )
+
+
+def wants(channel: Channel, event: Event) -> bool:
+    """Tell whether the channel wants the event, by kind, severity and labels."""
+    if channel.kinds and event.kind not in channel.kinds:
+        return False
+    if _RANK[event.severity] < _RANK[channel.least_severity]:
+        return False
+    return all(event.labels.get(name) == value for name, value in channel.labels.items())
+
+
+def silence_over(alert: Alert, now: datetime) -> Silence | None:
+    """Return the silence that covers the alert now, the longest one; None if there is none."""
+    in_force = Silence.objects.filter(starts_at__lte=now, ends_at__gt=now)
+    of_kind = in_force.filter(Q(kind="") | Q(kind=alert.kind)).order_by("-ends_at")
+    return next((silence for silence in of_kind if silence.labels.items() <= alert.labels.items()), None)
+
+
+def _event(alert: Alert, telling: Telling, now: datetime, text: str) -> Event:
+    return Event.objects.create(
+        alert=alert,
+        telling=telling,
+        kind=alert.kind,
+        severity=alert.severity,
+        title=alert.title,
+        text=text,
+        url=alert.url,
+        labels=alert.labels,
+        at=now,
+    )
