@@ -18,5 +18,5 @@ class SchedulerConfig(AppConfig):
         from scheduler.jobs.registry import discover
 
         discover()
-        waiting.register(waits.work_waiting_for)
+        waiting.register(waits.work_waiting_for, waits.how_many_wait)
         edge_written.connect(resuming.take_edge_after_commit)

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max, Q
 
-from scheduler import cron, operations, transitions
+from scheduler import accounts, cron, operations, transitions
 from scheduler.fires import insert_fires
 from scheduler.models import Backfill, Fire, Schedule, TaskRun
 from scheduler.opening import Opening, for_schedule, open_runs
@@ -86,9 +86,11 @@ def cancel_backfill(backfill: Backfill, *, now: datetime, actor: str, reason: st
     with transaction.atomic():
         Backfill.objects.filter(pk=backfill.pk, cancelled_at__isnull=True).update(cancelled_at=now, cancelled_by=actor)
         left = TaskRun.objects.filter(backfill=backfill, finished_at__isnull=True).order_by("pk")
+        accounts.lock(list(left.values_list("pk", flat=True)))
         runs = list(left.select_for_update())
         unbegun = [Claim(run.pk) for run in runs if run.attempt_count == 0]
         transitions.move(unbegun, RunState.CANCELLED, now=now, trigger=EventTrigger.MANUAL, actor=actor, reason=why)
+        accounts.release([claim.run_id for claim in unbegun], now=now)
         for run in runs:
             if run.attempt_count > 0:  # at most `parallel` of them
                 operations.cancel(run, now=now, actor=actor, reason=why)

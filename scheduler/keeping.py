@@ -145,7 +145,9 @@ class LeaseKeeper:
         is locked: the job holds it in a transaction of its own, and the next look finds the row free.
         """
         error = "The attempt did not heed its timeout; its process was killed."
-        outcome = Outcome(RunState.FAILED, AttemptOutcome.TIMED_OUT, EventTrigger.TIMEOUT, error, error, output=None)
+        outcome = Outcome(
+            RunState.FAILED, AttemptOutcome.TIMED_OUT, EventTrigger.TIMEOUT, error, error, output=None, spent=True
+        )
         try:
             with _short_waits():
                 unsettled = running.settle(run, outcome, now=now)
@@ -181,6 +183,7 @@ def _hand_back(run: TaskRun, now: datetime) -> None:
     claim = Claim(run.pk, run.lease_token)
     reason = "The worker was stopping and the job did not end in time; the run goes on elsewhere."
     end = AttemptEnd(AttemptOutcome.HANDED_BACK, reason)
+    accounts.lock([run.pk])
     moved = transitions.move(
         [claim],
         RunState.PENDING,

@@ -17,6 +17,9 @@ from scheduler.resuming import Resumption
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
 from scheduler.transitions import Claim
 
+# Where a run may be that somebody else resumed a moment ago.
+WENT_ON = (RunState.RESUMING, RunState.PENDING, RunState.RUNNING, RunState.DONE)
+
 
 class NotPossible(Exception):
     """The row left the state in which this can be done; the message says where it is now."""
@@ -158,7 +161,7 @@ def resume(
         trigger: EventTrigger.MANUAL, or API.
 
     Raises:
-        NotPossible: it is neither paused nor on its way.
+        NotPossible: it is neither paused nor went on from there.
     """
     Pause.objects.filter(run=run.pk, run__state=RunState.PAUSED).update(held="", not_before=None, setbacks=0)
     quota_id = QuotaWait.objects.filter(run=run.pk).values_list("quota", flat=True).first()
@@ -167,10 +170,10 @@ def resume(
         resumption = Resumption(trigger or EventTrigger.MANUAL, why, actor=actor, run_id=run.pk)
         if resuming.resume(quota_id, resumption, now=now):
             return Resumed.RESUMED
-    state = TaskRun.objects.values_list("state", flat=True).get(pk=run.pk)
-    if state == RunState.PAUSED:
+    current = TaskRun.objects.only("state", "pause_count").get(pk=run.pk)
+    if current.state == RunState.PAUSED:
         return Resumed.WAITS
-    if state in (RunState.RESUMING, RunState.RUNNING):
+    if current.state in WENT_ON and current.pause_count:
         return Resumed.ALREADY
     raise _not_possible(run, [RunState.PAUSED])
 
@@ -230,6 +233,7 @@ def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool
         NotPossible: it has ended.
     """
     with transaction.atomic():
+        accounts.lock([run.pk])
         current = TaskRun.objects.select_for_update().get(pk=run.pk)
         if current.finished_at is not None:
             raise NotPossible(f"Run #{run.pk} has ended already ({current.get_state_display()}).")

@@ -4,23 +4,28 @@ The quotas are read again under their locks: where one came back in between, the
 asleep.
 """
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import F
 
 from quotas import availability, evaluating, reserving
 from quotas.books import Books, open_books_of_all
 from quotas.models import Quota
+from quotas.periods import RuleError
 from quotas.refusals import NeverSatisfiable, Refused
-from quotas.states import Cause, WaitReason
-from scheduler import attention, transitions
+from quotas.states import Cause, Verdict, WaitReason
+from scheduler import accounts, attention, transitions
 from scheduler.models import Pause, QuotaWait, RunEvent, TaskRun
 from scheduler.states import EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim
-from scheduler.waits import owner_of
+from scheduler.waits import note_need, owner_of
+
+logger = logging.getLogger(__name__)
 
 # After each setback in a row the run waits longer before it is resumed again: 30 s, a minute, … an hour.
 FIRST_DELAY = timedelta(seconds=30)
@@ -76,7 +81,7 @@ def pause_running(
         )
         if moved:
             _let_wait(books, {claim.run_id: waits}, now)
-            _judge_setback(claim.run_id, progressed=progressed, now=now)
+            _judge_setback(Pause.objects.get(run=claim.run_id), progressed=progressed, now=now)
         books.save(Cause.SPENDING)
     return bool(moved)
 
@@ -100,11 +105,14 @@ def return_to_pause(*, now: datetime) -> int:
     """Pause again the resumed runs that no worker began by their deadline; return how many it were.
 
     Each waits longer before its next try. After several in a row a person is told; the tries go on, since it is
-    seldom the run's own fault.
+    seldom the run's own fault. One that is to be cancelled is left to the worker which tells it.
     """
     overdue = TaskRun.objects.filter(state=RunState.RESUMING, deadline_at__lte=now)
+    claims = [Claim(run_id, token) for run_id, token in overdue.values_list("pk", "lease_token")]
+    if not claims:
+        return 0
     with transaction.atomic():
-        claims = [Claim(run_id) for run_id in overdue.values_list("pk", flat=True)]
+        accounts.lock([claim.run_id for claim in claims])
         moved = transitions.move(
             claims,
             RunState.PAUSED,
@@ -112,11 +120,14 @@ def return_to_pause(*, now: datetime) -> int:
             trigger=EventTrigger.TIMEOUT,
             reason="It was resumed, but no worker began it in time.",
             sources=[RunState.RESUMING],
+            unless_cancel_asked=True,
         )
         run_ids = [run.run_id for run in moved]
         reserving.release_all_of([owner_of(run_id) for run_id in run_ids], now=now)
-        for pause in Pause.objects.filter(run__in=run_ids):
+        for pause in Pause.objects.filter(run__in=run_ids).order_by("pk").select_for_update():
+            pause.resume_count -= 1  # it did not go on
             _delay(pause, now)
+            pause.save(update_fields=["resume_count", "setbacks", "not_before"])
     return len(moved)
 
 
@@ -158,40 +169,47 @@ def _make_due(claim: Claim, attempt_end: AttemptEnd, now: datetime) -> bool:
 
 
 def _hold_back_from(quota_id: int, needs: dict[int, int], claims: dict[int, Claim], now: datetime) -> list[int]:
-    with transaction.atomic():
-        books = open_books_of_all(_quotas_of([quota_id]), now)
-        links = books.links(books.quotas[quota_id])
-        barred = any(evaluating.bars_newcomers(link, now) and not link.shadow for link in links)
-        waits = {run_id: _held_back(books, quota_id, need, barred=barred) for run_id, need in needs.items()}
-        waits = {run_id: found for run_id, found in waits.items() if found}
-        moved = transitions.move(
-            [claims[run_id] for run_id in waits],
-            RunState.PAUSED,
-            now=now,
-            trigger=EventTrigger.QUOTA,
-            reason=f"The quota “{books.quotas[quota_id].key}” is used up: it waits, and is not launched.",
-            counting=["pause_count"],
-        )
-        run_ids = [run.run_id for run in moved]
-        _let_wait(books, {run_id: waits[run_id] for run_id in run_ids}, now)
-        books.save(Cause.SPENDING)
+    try:
+        with transaction.atomic():
+            books = open_books_of_all(_quotas_of([quota_id]), now)
+            held = _hold_back_under_locks(books, books.quotas[quota_id], needs, claims)
+            books.save(Cause.SPENDING)
+    except RuleError:  # its zone is not known any more, for example: the runs say so themselves
+        logger.exception("quota #%s holds back nobody", quota_id)
+        return []
+    return held
+
+
+def _hold_back_under_locks(books: Books, quota: Quota, needs: dict[int, int], claims: dict[int, Claim]) -> list[int]:
+    barred = any(evaluating.bars_newcomers(link, books.now) for link in books.links(quota))
+    found = {run_id: _waits_of_newcomer(books, quota, need, barred=barred) for run_id, need in needs.items()}
+    waits = {run_id: waits for run_id, waits in found.items() if waits}
+    moved = transitions.move(
+        [claims[run_id] for run_id in waits],
+        RunState.PAUSED,
+        now=books.now,
+        trigger=EventTrigger.QUOTA,
+        reason=f"The quota “{quota.key}” is used up: it waits, and is not launched.",
+        counting=["pause_count"],
+        unless_cancel_asked=True,
+    )
+    run_ids = [run.run_id for run in moved]
+    _let_wait(books, {run_id: waits[run_id] for run_id in run_ids}, books.now)
     return run_ids
 
 
-def _held_back(books: Books, quota_id: int, need: int, *, barred: bool) -> list[Wait]:
+def _waits_of_newcomer(books: Books, quota: Quota, need: int, *, barred: bool) -> list[Wait]:
     """Return what a due run has to wait for. A need above a limit is launched: it fails at once and says so."""
-    quota = books.quotas[quota_id]
     try:
         books.refuse_what_does_not_fit(quota, need)
     except NeverSatisfiable:
         return []
     except Refused as refused:
-        return [Wait(quota_id, need, refused.why, refused.expected_at)]
+        return [Wait(quota.pk, need, refused.why, refused.expected_at)]
     if not barred:
         return []
-    return [
-        Wait(quota_id, need, availability.why(quota, need, books.now), availability.expected_at(quota, need, books.now))
-    ]
+    why, expected_at = availability.why(quota, need, books.now), availability.expected_at(quota, need, books.now)
+    return [Wait(quota.pk, need, why, expected_at)]
 
 
 def _let_wait(books: Books, waits: dict[int, list[Wait]], now: datetime) -> None:
@@ -215,52 +233,46 @@ def _let_wait(books: Books, waits: dict[int, list[Wait]], now: datetime) -> None
         unique_fields=["run"],
         update_fields=["since"],
     )
+    _hold_by_valve(waits)
     for wait in {wait for found in waits.values() for wait in found}:
         _note_on_links(books, wait)
 
 
 def _note_on_links(books: Books, wait: Wait) -> None:
-    """Note the need on the quotas that lack it, so that its coming is an edge."""
+    """Note the need on the quotas that keep it waiting, so that its coming is an edge."""
     for link in books.links(books.quotas[wait.quota_id]):
-        left = availability.available(link, books.now)
-        if left is not None and left < wait.amount:
-            smallest = min(wait.amount, link.waited_for or wait.amount)
-            evaluating.note_waiting(link, smallest, link.waited_since or books.now)
+        if link.verdict == Verdict.INSUFFICIENT or not availability.fits(link, wait.amount, books.now):
+            note_need(link, wait.amount, books.now)
+
+
+def _hold_by_valve(run_ids: Collection[int]) -> None:
+    """Keep paused what its schedule lets go on by itself only so often, or not at all."""
+    pauses = Pause.objects.filter(run__in=run_ids)
+    pauses.filter(run__resume_limit__lte=F("resume_count")).update(held=Pause.Held.LIMIT)
+    pauses.filter(run__resume_by_hand=True).update(held=Pause.Held.AGREEMENT)
 
 
 # --- setbacks --------------------------------------------------------------------------------------------------
 
 
-def _judge_setback(run_id: int, *, progressed: bool, now: datetime) -> None:
+def _judge_setback(pause: Pause, *, progressed: bool, now: datetime) -> None:
     """Let a run that gets nowhere wait longer each time, and one that pauses too often for the hour to pass."""
-    pause = Pause.objects.select_related("run").get(run=run_id)
     if progressed or not pause.resume_count:
         pause.setbacks, pause.not_before = 0, None
-        pause.save(update_fields=["setbacks", "not_before"])
     else:
         _delay(pause, now)
-        if pause.setbacks >= SETBACKS_UNTIL_TOLD:
-            Pause.objects.filter(pk=pause.pk).update(held=Pause.Held.SETBACKS)
-    _hold_by_valve(pause)
+        if pause.setbacks >= SETBACKS_UNTIL_TOLD and not pause.held:
+            pause.held = Pause.Held.SETBACKS
     _bound_an_hour(pause, now)
+    pause.save(update_fields=["setbacks", "not_before", "held"])
 
 
 def _delay(pause: Pause, now: datetime) -> None:
     pause.setbacks += 1
     pause.not_before = now + min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(pause.setbacks - 1, 10))
-    pause.save(update_fields=["setbacks", "not_before"])
     if pause.setbacks == SETBACKS_UNTIL_TOLD:
         sentence = f"It was resumed {pause.setbacks} times in a row and got nowhere."
         attention.tell_of_runs(attention.Kind.RUN_NOT_RESUMED, [pause.pk], sentence, now)
-
-
-def _hold_by_valve(pause: Pause) -> None:
-    """Keep a run paused that its schedule lets go on by itself only so often, or not at all."""
-    run = pause.run
-    if run.resume_by_hand:
-        Pause.objects.filter(pk=pause.pk).update(held=Pause.Held.AGREEMENT)
-    elif run.resume_limit is not None and pause.resume_count >= run.resume_limit:
-        Pause.objects.filter(pk=pause.pk).update(held=Pause.Held.LIMIT)
 
 
 def _bound_an_hour(pause: Pause, now: datetime) -> None:
@@ -268,7 +280,8 @@ def _bound_an_hour(pause: Pause, now: datetime) -> None:
     instants = list(pauses.values_list("at", flat=True))
     if len(instants) < MOST_PAUSES_AN_HOUR:
         return
-    Pause.objects.filter(pk=pause.pk).update(not_before=instants[-MOST_PAUSES_AN_HOUR] + HOUR)
+    hour_passed = instants[-MOST_PAUSES_AN_HOUR] + HOUR
+    pause.not_before = max(hour_passed, pause.not_before or hour_passed)
     if len(instants) == MOST_PAUSES_AN_HOUR:
         sentence = f"It was paused {len(instants)} times within an hour; it waits until the hour has passed."
         attention.tell_of_runs(attention.Kind.RUN_FLAPS, [pause.pk], sentence, now)

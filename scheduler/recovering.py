@@ -16,6 +16,7 @@ from scheduler import resuming
 from scheduler.models import Attempt, Pause, QuotaWait, TaskRun
 from scheduler.resuming import Resumption
 from scheduler.states import EventTrigger, RunState
+from scheduler.waits import run_of
 
 # A trial that has been running for so long without being refused has found out that the provider answers.
 TRIAL_PASSED = timedelta(seconds=30)
@@ -41,7 +42,7 @@ def resume_after_delays(*, now: datetime) -> int:
     resumption = Resumption(EventTrigger.FALLBACK_POLL, "The delay has passed and the quota allows it.")
     resumed = sum(resuming.resume(quota_id, resumption, now=now) for quota_id in sorted(quota_ids))
     # Those that did not fit wait for their quotas like everybody else.
-    Pause.objects.filter(pk__in=run_ids, not_before__lte=now).update(not_before=None)
+    resuming.end_delays(run_ids, now=now)
     return resumed
 
 
@@ -52,14 +53,18 @@ def poll(*, clock: Callable[[], datetime]) -> int:
     Args:
         clock: tells the database's present instant; asking a provider takes time.
     """
-    resumed = 0
-    for quota_id in scans.claim_checks(now=clock()):
-        if Quota.objects.filter(pk=quota_id).exclude(probe_url="").exists():
-            observing.probe(quota_id, clock=clock)
-        quota = scans.evaluate(quota_id, now=clock(), checked=True)
-        resumption = Resumption(EventTrigger.FALLBACK_POLL, f"The fallback poll found the quota “{quota.key}” back.")
-        resumed += resuming.resume(quota_id, resumption, now=clock())
-    return resumed + _resume_unwatched(clock())
+    resumed = sum(_poll(quota_id, clock) for quota_id in scans.claim_checks(now=clock()))
+    return resumed + resume_after_delays(now=clock()) + _resume_unwatched(clock())
+
+
+def _poll(quota_id: int, clock: Callable[[], datetime]) -> int:
+    if Quota.objects.filter(pk=quota_id).exclude(probe_url="").exists():
+        observing.probe(quota_id, clock=clock)
+    quota = scans.evaluate(quota_id, now=clock(), checked=True)
+    if quota.provider_unverified:
+        return _try(quota, EventTrigger.FALLBACK_POLL, clock())
+    resumption = Resumption(EventTrigger.FALLBACK_POLL, f"The fallback poll found the quota “{quota.key}” back.")
+    return resuming.resume(quota_id, resumption, now=clock())
 
 
 def _resume_unwatched(now: datetime) -> int:
@@ -73,33 +78,39 @@ def _resume_unwatched(now: datetime) -> int:
     return sum(resuming.resume(quota_id, resumption, now=now) for quota_id in list(quota_ids))
 
 
+# --- trials ----------------------------------------------------------------------------------------------------
+
+
 def try_providers(*, now: datetime) -> int:
     """Let one run try each provider that refused and whose reset has passed; return how many were sent."""
     unverified = Quota.objects.filter(provider_unverified=True).order_by("pk")
-    return sum(_try(quota, now) for quota in unverified)
+    return sum(_try(quota, EventTrigger.QUOTA_EDGE, now) for quota in unverified)
 
 
-def _try(quota: Quota, now: datetime) -> int:
-    if _trial_passed(quota, now):
+def _try(quota: Quota, trigger: EventTrigger, now: datetime) -> int:
+    """Send one run to try the provider, unless one is at it, or was a moment ago."""
+    trial = TaskRun.objects.filter(pk=run_of(quota.trial_owner)).first() if quota.trial_owner else None
+    if trial is not None and _has_got_through(trial, now):
         _verify(quota, now)
+        return 0
+    if trial is not None and trial.state in (RunState.RESUMING, RunState.RUNNING):
         return 0
     if quota.trial_until is not None and now < quota.trial_until:
         return 0
     reason = f"The provider of “{quota.key}” should answer again: this run tries."
-    return resuming.resume(quota.pk, Resumption(EventTrigger.QUOTA_EDGE, reason, trial=True), now=now)
+    return resuming.resume(quota.pk, Resumption(trigger, reason, trial=True), now=now)
 
 
-def _trial_passed(quota: Quota, now: datetime) -> bool:
-    """Tell whether the run that was sent has got through: it is done, or at it for a while without being refused."""
-    if not quota.trial_owner:
-        return False
-    run = TaskRun.objects.filter(pk=int(quota.trial_owner.partition(":")[2])).first()
-    if run is None or run.state != RunState.RUNNING:
-        return run is not None and run.state == RunState.DONE
-    return Attempt.objects.filter(run=run, number=run.attempt_count, started_at__lte=now - TRIAL_PASSED).exists()
+def _has_got_through(trial: TaskRun, now: datetime) -> bool:
+    """Tell whether the run that was sent is done, or at it for a while without being refused."""
+    if trial.state != RunState.RUNNING:
+        return trial.state == RunState.DONE
+    latest = Attempt.objects.filter(run=trial, number=trial.attempt_count)
+    return latest.filter(started_at__lte=now - TRIAL_PASSED).exists()
 
 
 def _verify(quota: Quota, now: datetime) -> None:
+    """Note that the provider answers, unless it refused, or another run was sent, meanwhile."""
     with transaction.atomic():
         books = open_books_of_all([quota.pk], now)
         locked = books.quotas[quota.pk]

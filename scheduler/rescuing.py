@@ -77,6 +77,7 @@ def _move(runs: Sequence[TaskRun], to: RunState, now: datetime, detail: str) -> 
     }
     reason = f"{SENTENCES[to]} {detail}".rstrip()
     with transaction.atomic():
+        accounts.lock([run.pk for run in runs])
         moved = transitions.move(
             [Claim(run.pk, run.lease_token) for run in runs],
             to,

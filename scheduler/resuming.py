@@ -4,26 +4,31 @@ PAUSED -> RESUMING is one guarded statement, under the locks of the quotas, whic
 for. Whoever comes second finds nothing left to move, and that is a success.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from project.kit.clock import database_now
 from quotas import availability, evaluating, reserving
-from quotas.admission import Plan, admit, spread
+from quotas.admission import Plan, Waiting, admit, spread
 from quotas.books import Books, open_books_of_all
 from quotas.models import Edge, Quota, TenantTurn
+from quotas.periods import RuleError
+from quotas.purchases import OURS
 from quotas.reserving import Need
 from quotas.states import Cause, Kind, Verdict
 from scheduler import quiet_hours, transitions
 from scheduler.models import Pause, Schedule
 from scheduler.states import EventTrigger, RunState
 from scheduler.transitions import Claim
-from scheduler.waits import PausedRun, chains_of, free_to_go, owner_of, paused_runs, waiting_below
+from scheduler.waits import PausedRun, chains_of, free_to_go, note_need, owner_of, paused_runs, waiting_below
+
+logger = logging.getLogger(__name__)
 
 # So many runs at most go on in one transaction, during which the quota is locked.
 BATCH = 500
@@ -47,6 +52,11 @@ class Resumption:
     actor: str = ""
     run_id: int | None = None
     trial: bool = False
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether everybody who waits is considered, and as many as can go on."""
+        return self.run_id is None and not self.trial
 
 
 def take_edges(*, now: datetime) -> int:
@@ -79,15 +89,25 @@ def resume(quota_id: int, resumption: Resumption, *, now: datetime) -> int:
     Returns:
         how many were resumed.
     """
-    total = 0
-    while True:
-        resumed = _resume_batch(quota_id, resumption, now)
-        total += resumed
-        if resumed < BATCH:
+    total, is_last = 0, False
+    while not is_last:
+        try:
+            resumed, is_last = _resume_batch(quota_id, resumption, now)
+        except RuleError:  # the zone of one of the quotas is not known any more, for example: it holds up no other
+            logger.exception("what waits for quota #%s cannot be resumed", quota_id)
             return total
+        total += resumed
+    return total
 
 
-def _resume_batch(quota_id: int, resumption: Resumption, now: datetime) -> int:
+def end_delays(run_ids: Collection[int], *, now: datetime) -> None:
+    """Let the runs wait like everybody else: their delays have passed."""
+    with transaction.atomic():
+        _in_order(Pause.objects.filter(pk__in=run_ids, not_before__lte=now)).update(not_before=None)
+
+
+def _resume_batch(quota_id: int, resumption: Resumption, now: datetime) -> tuple[int, bool]:
+    """Resume as many as one transaction takes; return how many that were, and whether nobody else can go on."""
     with transaction.atomic():
         waits = waiting_below(quota_id)
         if resumption.run_id is not None:
@@ -96,19 +116,21 @@ def _resume_batch(quota_id: int, resumption: Resumption, now: datetime) -> int:
         books = open_books_of_all({link for chain in chains.values() for link in chain}, now)
         # Read under the locks: whoever resumed before us holds them until his runs are moved.
         runs = [run for run in paused_runs(free_to_go(waits, now)) if run.amounts.keys() <= chains.keys()]
-        runs = _without_quiet(runs, now)
+        by_key = {owner_of(run.run_id): run for run in _without_quiet(runs, now)}
+        waiting = [run.as_waiting(chains) for run in by_key.values()]
         quota = books.quotas[quota_id]
-        plan = _plan(books, quota, runs, chains, resumption, now)
-        chosen = [waiting.key for waiting in plan.admitted][: 1 if resumption.trial else BATCH]
-        by_key = {owner_of(run.run_id): run for run in runs}
+        plan = _plan(books, quota, waiting, resumption, now)
+        chosen = [one.key for one in plan.admitted][: 1 if resumption.trial else BATCH]
         moved = _move(books, quota, [by_key[key] for key in chosen], resumption, now)
+        is_last = resumption.trial or len(chosen) < BATCH
         if resumption.trial and moved:
             quota.trial_owner, quota.trial_until = owner_of(moved[0].run_id), now + TRIAL
-        elif resumption.run_id is None and len(chosen) < BATCH:
-            _note_who_still_waits(quota, runs, plan, chains)
-        Edge.objects.filter(quota=quota_id, handled_at__isnull=True).update(handled_at=now, resumed_count=len(moved))
+        elif is_last:
+            _note_who_still_waits(books, waiting, plan, everybody_of=quota if resumption.is_for_all else None)
+        if resumption.is_for_all:
+            _note_on_edges(quota, len(moved), now, handled=is_last)
         books.save(Cause.SPENDING)
-    return len(moved)
+    return len(moved), is_last
 
 
 # --- who may go on ---------------------------------------------------------------------------------------------
@@ -117,28 +139,20 @@ def _resume_batch(quota_id: int, resumption: Resumption, now: datetime) -> int:
 def _without_quiet(runs: Sequence[PausedRun], now: datetime) -> list[PausedRun]:
     """Leave out the runs whose schedule is quiet now; they wait for the end of the quiet hours."""
     schedules = Schedule.objects.filter(pk__in={run.schedule_id for run in runs}, quiet_from__isnull=False)
-    ends = {schedule.pk: quiet_hours.end_of_quiet(schedule, now) for schedule in schedules}
-    quiet = [run for run in runs if run.schedule_id in ends and ends[run.schedule_id] is not None]
+    ends = {schedule.pk: end for schedule in schedules if (end := quiet_hours.end_of_quiet(schedule, now))}
     for schedule_id, end in ends.items():
-        run_ids = [run.run_id for run in quiet if run.schedule_id == schedule_id]
-        Pause.objects.filter(pk__in=run_ids).update(not_before=end)
-    return [run for run in runs if run not in quiet]
+        run_ids = [run.run_id for run in runs if run.schedule_id == schedule_id]
+        _in_order(Pause.objects.filter(pk__in=run_ids)).update(not_before=end)
+    return [run for run in runs if run.schedule_id not in ends]
 
 
-def _plan(
-    books: Books,
-    quota: Quota,
-    runs: Sequence[PausedRun],
-    chains: dict[int, list[int]],
-    resumption: Resumption,
-    now: datetime,
-) -> Plan:
+def _plan(books: Books, quota: Quota, waiting: Sequence[Waiting], resumption: Resumption, now: datetime) -> Plan:
     tried = quota.pk if resumption.trial else None
     turns = TenantTurn.objects.filter(quota=quota).values_list("tenant", "served_at")
     # What is left of a period is not kept for a need that only the reset can meet.
     patience = None if quota.kind == Kind.PERIODIC else timedelta(seconds=quota.patience_seconds)
     return admit(
-        [run.as_waiting(chains) for run in runs],
+        waiting,
         {link.pk: _left(link, now, tried=link.pk == tried) for link in books.quotas.values()},
         now=now,
         served=dict(turns),
@@ -155,15 +169,24 @@ def _left(quota: Quota, now: datetime, *, tried: bool) -> int | None:
     return availability.available(quota, now)
 
 
-def _note_who_still_waits(quota: Quota, runs: Sequence[PausedRun], plan: Plan, chains: dict[int, list[int]]) -> None:
-    """Note the smallest need that the quota itself lacks; what is kept for an older one comes with that one."""
-    lacking = [
-        waiting
-        for waiting in (run.as_waiting(chains) for run in runs)
-        if waiting.key in plan.blocked_by and quota.pk in plan.blocked_by[waiting.key].lacking
-    ]
-    smallest = min((waiting.needs[quota.pk] for waiting in lacking), default=None)
-    evaluating.note_waiting(quota, smallest, min((waiting.since for waiting in lacking), default=None))
+def _note_who_still_waits(books: Books, waiting: Sequence[Waiting], plan: Plan, *, everybody_of: Quota | None) -> None:
+    """Note in each quota the smallest need that it lacks, so that its coming is an edge. What it lacks only because it
+    is kept for an older need comes with that one.
+
+    Args:
+        everybody_of: the quota of which all that wait are considered; of the others somebody else may wait as well.
+    """
+    if everybody_of is not None:
+        evaluating.note_waiting(everybody_of, None, None)
+    for one in waiting:
+        for quota_id in plan.blocked_by[one.key].lacking if one.key in plan.blocked_by else ():
+            note_need(books.quotas[quota_id], one.needs[quota_id], one.since)
+
+
+def _note_on_edges(quota: Quota, resumed: int, now: datetime, *, handled: bool) -> None:
+    """Count what was resumed on the edges of the quota that are not handled yet: all of them led to it."""
+    edges = Edge.objects.filter(quota=quota, handled_at__isnull=True)
+    edges.update(resumed_count=F("resumed_count") + resumed, handled_at=now if handled else None)
 
 
 # --- and goes on -----------------------------------------------------------------------------------------------
@@ -192,7 +215,9 @@ def _move(
     run_ids = {moved.run_id for moved in won}
     moved = [run for run in runs if run.run_id in run_ids]
     needs = [Need(owner_of(run.run_id), pk, amount) for run in moved for pk, amount in run.amounts.items()]
-    reserving.reserve_for_admission(books, needs, key=f"admission {now.isoformat()}", lease=deadline + GRACE - now)
+    reserving.reserve_for_admission(
+        books, needs, key=f"{OURS}admission {now.isoformat()}", lease=deadline + GRACE - now
+    )
     _spread([run.run_id for run in moved], quota.spread_seconds, now)
     _note_resumed(moved, resumption.trigger, now)
     _note_turns(quota, {run.tenant for run in moved}, now)
@@ -214,7 +239,7 @@ def _spread(run_ids: Sequence[int], seconds: int, now: datetime) -> None:
 
 
 def _note_resumed(runs: Sequence[PausedRun], trigger: EventTrigger, now: datetime) -> None:
-    Pause.objects.filter(pk__in=[run.run_id for run in runs]).update(
+    _in_order(Pause.objects.filter(pk__in=[run.run_id for run in runs])).update(
         resume_count=F("resume_count") + 1, last_resumed_at=now, last_trigger=trigger, not_before=None
     )
 
@@ -226,3 +251,8 @@ def _note_turns(quota: Quota, tenants: set[str], now: datetime) -> None:
         unique_fields=["quota", "tenant"],
         update_fields=["served_at"],
     )
+
+
+def _in_order(pauses: QuerySet[Pause]) -> QuerySet[Pause]:
+    """Lock the rows in the order of their ids, so that two that write several of them cannot wait for each other."""
+    return Pause.objects.filter(pk__in=pauses.order_by("pk").select_for_update().values("pk"))

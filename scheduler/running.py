@@ -102,6 +102,7 @@ def settle(run: TaskRun, outcome: Outcome, *, now: datetime) -> bool:
     if not (outcome.spent or run.pause_count):
         return _settle_by_state(run, outcome, now)
     with transaction.atomic():
+        accounts.lock([run.pk], {refusal.quota_id for refusal in outcome.refusals})
         settled = _settle_by_state(run, outcome, now)
         if settled:
             accounts.close([run], used=outcome.state == RunState.DONE, now=now)

@@ -46,10 +46,10 @@ def rescue_lost() -> None:
 def resume_due() -> str:
     """Resume what the quotas allow again, and launch it; return what to note."""
     reserving.free_expired(now=database_now())
-    scans.evaluate_due(now=database_now())
+    judged = scans.evaluate_due(now=database_now())  # what rises is resumed on commit
     resumed = recovering.resume_by_events(now=database_now())
     pausing.return_to_pause(now=database_now())
-    return launching.launch_due(now=database_now()).error if resumed else ""
+    return launching.launch_due(now=database_now()).error if judged or resumed else ""
 
 
 @shared_task(name="scheduler.poll_quotas")

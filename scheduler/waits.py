@@ -1,12 +1,14 @@
 """Which runs wait for a quota, as its admission and its page ask for them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 
+from quotas import evaluating
 from quotas.admission import Waiting
 from quotas.models import Quota
 from quotas.waiting import WaitingWork
@@ -48,6 +50,11 @@ def owner_of(run_id: int) -> str:
     return f"run:{run_id}"
 
 
+def run_of(owner: str) -> int:
+    """Return the id of the run which quotas know under the text key."""
+    return int(owner.removeprefix("run:"))
+
+
 def below(quota_id: int) -> QuerySet[Quota]:
     """Return the quota and those that are part of it."""
     return Quota.objects.filter(Q(pk=quota_id) | Q(ancestors__contains=[quota_id]))
@@ -60,12 +67,15 @@ def waiting_below(quota_id: int) -> QuerySet[QuotaWait]:
 
 
 def free_to_go(waits: QuerySet[QuotaWait], now: datetime) -> QuerySet[QuotaWait]:
-    """Leave out runs that are held or delayed, or would run at once with another of their exclusive key."""
+    """Leave out runs that are held, delayed or to be cancelled, or would run at once with another of their exclusive
+    key.
+    """
     same_key = TaskRun.objects.filter(exclusive_key=OuterRef("run__exclusive_key"), finished_at__isnull=True)
     older = same_key.filter(pk__lt=OuterRef("run"))
     at_work = same_key.filter(state__in=EXCLUSIVE)
     undelayed = Q(run__pause__not_before__isnull=True) | Q(run__pause__not_before__lte=now)
-    return waits.filter(undelayed, run__pause__held="").exclude(Exists(older)).exclude(Exists(at_work))
+    free = waits.filter(undelayed, run__pause__held="", run__cancel_requested_at__isnull=True)
+    return free.exclude(Exists(older)).exclude(Exists(at_work))
 
 
 def paused_runs(waits: QuerySet[QuotaWait]) -> list[PausedRun]:
@@ -99,6 +109,28 @@ _COLUMNS = (
 def chains_of(quota_ids: Iterable[int]) -> dict[int, list[int]]:
     """Return each quota's chain: the ids of all that it is part of, and its own."""
     return {quota.pk: quota.chain for quota in Quota.objects.filter(pk__in=set(quota_ids)).only("ancestors")}
+
+
+def note_need(quota: Quota, amount: int, since: datetime) -> None:
+    """Note on the locked quota that one more waits, who needs so much of it, so that its coming is an edge."""
+    smallest = amount if quota.waited_for is None else min(amount, quota.waited_for)
+    oldest = since if quota.waited_since is None else min(since, quota.waited_since)
+    evaluating.note_waiting(quota, smallest, oldest)
+
+
+def how_many_wait(quota_ids: Collection[int]) -> dict[int, int]:
+    """Return how many paused runs wait for each of the quotas, or for one that is part of it; registered with
+    quotas.waiting.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT link, count(DISTINCT wait.run_id) FROM scheduler_quotawait AS wait"
+            " JOIN scheduler_taskrun AS run ON run.id = wait.run_id AND run.state = %s"
+            " JOIN quotas_quota AS quota ON quota.id = wait.quota_id, unnest(quota.ancestors || quota.id) AS link"
+            " WHERE link = ANY(%s) GROUP BY link",
+            [RunState.PAUSED, list(quota_ids)],
+        )
+        return dict(cursor.fetchall())
 
 
 def work_waiting_for(quota: Quota, limit: int) -> list[WaitingWork]:
