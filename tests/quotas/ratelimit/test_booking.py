@@ -74,19 +74,19 @@ def test_b32_the_wait_is_until_the_oldest_call_leaves_the_window_and_no_longer(c
     limiter = Limiter(client, name, [Window(5, 300)])
     first = limiter.book()
     slots(limiter, 4)
-    let_pass(client, name, 299)
+    let_pass(client, name, 290)
     microseconds = wait_when_refused(limiter)
     booking = limiter.book()
-    assert slot(booking) == slot(first) + SECOND  # 299 s have passed of 300
-    assert booking.microseconds < microseconds <= SECOND
+    assert slot(booking) == slot(first) + 10 * SECOND  # 290 s have passed of 300
+    assert booking.microseconds < microseconds <= 10 * SECOND
 
 
 def test_b32_an_even_budget_of_minutes_gives_the_next_step_of_its_pace(client: Redis, name: str) -> None:
     limiter = Limiter(client, name, [Window(5, 300, even=True)])
     first = limiter.book()
-    let_pass(client, name, 59)
-    assert wait_when_refused(limiter) <= SECOND
-    assert slot(limiter.book()) == slot(first) + SECOND  # a step is 60 s, of which 59 have passed
+    let_pass(client, name, 50)
+    assert wait_when_refused(limiter) <= 10 * SECOND
+    assert slot(limiter.book()) == slot(first) + 10 * SECOND  # a step is 60 s, of which 50 have passed
 
 
 def test_b38_calls_of_the_same_millisecond_are_all_counted(client: Redis, name: str) -> None:
@@ -122,7 +122,7 @@ def test_b40_what_is_refused_changes_nothing(client: Redis, name: str) -> None:
     limiter = Limiter(client, name, [Window(5, 1), Window(8, 300)])
     slots(limiter, 8)
     before = kept(client, name)
-    for max_wait in (0, 0.5, 299):
+    for max_wait in (0, 0.5, 200):
         with pytest.raises(Refused, match=r"The limit is reached. The call could be made in \d+\.\d{6} s\."):
             limiter.book(max_wait=max_wait)
     assert kept(client, name) == before
