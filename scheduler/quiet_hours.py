@@ -3,9 +3,9 @@
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from datetime import datetime
 
+from project.kit.wall_clocks import quiet_until
 from scheduler import cron, transitions, wording
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import EventTrigger, RunState
@@ -15,25 +15,6 @@ logger = logging.getLogger(__name__)
 
 # A run that is resumed has a deadline: scheduler.resuming asks for quiet hours before, and lets it wait in its pause.
 PUT_OFF = (RunState.PENDING, RunState.FAILED)
-
-
-def quiet_until(quiet_from: time, until: time, zone: ZoneInfo, instant: datetime) -> datetime | None:
-    """Return when the window that holds the instant ends; None if it is not quiet.
-
-    A window whose end comes before its start passes midnight. It is quiet whenever the clocks show a time of the
-    window: an end that they leave out is the first instant after the gap, one that they show twice may come twice.
-    """
-    local = instant.astimezone(zone)
-    shown = local.time()
-    if quiet_from < until:
-        inside, days = quiet_from <= shown < until, 0
-    else:
-        inside, days = shown >= quiet_from or shown < until, int(shown >= quiet_from)
-    if not inside:
-        return None
-    end = datetime.combine(local.date() + timedelta(days=days), until)
-    first = cron.first_instant(end, zone)
-    return first if first > instant else end.replace(tzinfo=zone, fold=1).astimezone(UTC)
 
 
 def put_off(claims: Iterable[Claim], *, now: datetime) -> set[int]:

@@ -7,7 +7,7 @@ so they are found here by looking for two neighbouring instants with different o
 import difflib
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from functools import cache, lru_cache
 from itertools import pairwise
 from zoneinfo import ZoneInfo, available_timezones
@@ -63,6 +63,25 @@ def first_instant(wall: datetime, place: ZoneInfo) -> datetime:
     if local(instant, place) == wall:
         return instant
     return last_change(place, instant - _LONGEST_GAP, instant) or instant
+
+
+def quiet_until(quiet_from: time, until: time, place: ZoneInfo, instant: datetime) -> datetime | None:
+    """Return when the daily window that holds the instant ends; None if it is not quiet.
+
+    A window whose end comes before its start passes midnight. It is quiet whenever the clocks show a time of the
+    window: an end that they leave out is the first instant after the gap, one that they show twice may come twice.
+    """
+    shown_at = instant.astimezone(place)
+    shown = shown_at.time()
+    if quiet_from < until:
+        inside, days = quiet_from <= shown < until, 0
+    else:
+        inside, days = shown >= quiet_from or shown < until, int(shown >= quiet_from)
+    if not inside:
+        return None
+    end = datetime.combine(shown_at.date() + timedelta(days=days), until)
+    first = first_instant(end, place)
+    return first if first > instant else end.replace(tzinfo=place, fold=1).astimezone(UTC)
 
 
 def first_change(place: ZoneInfo, after: datetime, until: datetime) -> datetime | None:

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
+from project.kit.wall_clocks import quiet_until
 from scheduler import cron, wording
 from scheduler.calendars import ExcludedDays, read_excluded_days
 from scheduler.firing import jitter
 from scheduler.models import Schedule
-from scheduler.quiet_hours import quiet_until
 
 
 def obstacles_of(schedule: Schedule, instants: Sequence[datetime]) -> dict[datetime, str]:

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from project.kit.wall_clocks import quiet_until
 from scheduler import cron, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
 from scheduler.explaining.needs import need_in_words
@@ -9,7 +10,6 @@ from scheduler.explaining.quota_facts import Need
 from scheduler.explaining.run_facts import AHEAD_LIMIT, RunFacts, sentence, silence_of
 from scheduler.explaining.scans import PATIENCE
 from scheduler.models import TaskRun
-from scheduler.quiet_hours import quiet_until
 from scheduler.states import RunState
 
 

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from project.kit.wall_clocks import quiet_until
 from scheduler import cron, launching, operations, quiet_hours, schedules
 from scheduler.models import Schedule, TaskRun
-from scheduler.quiet_hours import quiet_until
 from scheduler.states import RunState
 from tests.races.helpers import run_after
 from tests.scheduler.factories import (

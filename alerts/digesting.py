@@ -1,0 +1,59 @@
+"""Which of the waiting deliveries go into the next message: one alone, or a burst as one digest."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from alerts.messages import Message
+from alerts.models import Delivery, Event
+from alerts.states import Severity, Telling
+
+# With more than so many waiting at once a channel gets one digest instead.
+BURST = 3
+# So many lines of a digest are written out; how many more there are is said.
+LINES = 30
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity.values)}
+
+
+def next_message(waiting: Sequence[Delivery], now: datetime) -> tuple[list[Delivery], Message]:
+    """Return what goes out next, and its message.
+
+    Args:
+        waiting: at least one delivery of one channel, the oldest first.
+    """
+    if len(waiting) <= BURST:
+        return [waiting[0]], message_of(waiting[0].event)
+    return list(waiting), _digest([delivery.event for delivery in waiting], now)
+
+
+def message_of(event: Event) -> Message:
+    """Return the message that tells one event."""
+    return Message(
+        event_id=str(event.pk),
+        telling=Telling(event.telling),
+        kind=event.kind,
+        severity=Severity(event.severity),
+        title=event.title,
+        text=event.text,
+        at=event.at,
+        facts=tuple((label, value) for label, value in event.facts),
+        url=event.url,
+        labels=event.labels,
+    )
+
+
+def _digest(events: Sequence[Event], now: datetime) -> Message:
+    kinds = Counter(event.kind for event in events)
+    what = ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in kinds.most_common())
+    lines = [f"{Telling(event.telling).label}: {event.title}" for event in events]
+    more = [f"… and {len(lines) - LINES} more"] if len(lines) > LINES else []
+    return Message(
+        event_id=str(events[0].pk),
+        telling=Telling.DIGEST,
+        kind=kinds.most_common(1)[0][0],
+        severity=Severity(max((event.severity for event in events), key=_RANK.__getitem__)),
+        title=f"{len(events)} messages: {what}",
+        text="\n".join(lines[:LINES] + more),
+        at=now,
+    )
