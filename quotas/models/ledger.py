@@ -42,6 +42,8 @@ class LedgerEntry(models.Model):
         indexes = (
             # the quota's page, and the forecast
             models.Index("quota", models.F("id").desc(), name="entry_latest_of_quota"),
+            # what one owner was charged: the page of a run
+            models.Index("owner", models.F("id").desc(), name="entry_latest_of_owner", condition=~Q(owner="")),
             # charging.refund_unused
             models.Index(fields=["owner", "attempt"], name="entry_may_be_unused", condition=Q(refund_on_failure=True)),
         )
