@@ -130,7 +130,7 @@ _UPSERT = (
 
 def _tell_of_opening(alert: Alert, now: datetime) -> None:
     """Tell of a new alert, unless something speaks against it: then the row says what."""
-    openings = Alert.objects.filter(fingerprint=alert.fingerprint, first_at__gt=now - HOUR).count()
+    openings = _openings(alert, now)
     if alert.parent is not None:
         _leave_untold(alert, f"Part of “{alert.parent.title}”.")
     elif silence := routing.silence_over(alert, now):
@@ -143,6 +143,14 @@ def _tell_of_opening(alert: Alert, now: datetime) -> None:
         routing.tell(alert, Telling.OPENED, now, alert.sentence)
 
 
+def _openings(alert: Alert, now: datetime) -> int:
+    return Alert.objects.filter(fingerprint=alert.fingerprint, first_at__gt=now - HOUR).count()
+
+
+def _flaps(alert: Alert, now: datetime) -> bool:
+    return _openings(alert, now) >= FLAPS_AFTER
+
+
 def _leave_untold(alert: Alert, why: str) -> None:
     Alert.objects.filter(pk=alert.pk).update(untold=why)
 
@@ -153,5 +161,7 @@ def _resolve(alert: Alert, now: datetime, sentence: str, actor: str) -> None:
     )
     # What it stood over is told for itself from now on, if it comes again.
     Alert.objects.filter(parent=alert.pk).update(parent=None)
+    if _flaps(alert, now):
+        return  # told once it is calm: repeating.end_flapping
     said = sentence or (f"Resolved by {actor}." if actor else "It is well again.")
     routing.tell_of_recovery(alert, now, said)

@@ -1,5 +1,6 @@
 """Who is told what: an event is written with a delivery for each channel that wants it, in the caller's transaction."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Q
@@ -12,11 +13,22 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity.values)}
 
 def tell(alert: Alert, telling: Telling, now: datetime, text: str) -> Event:
     """Write the event and its deliveries to the channels that want it."""
+    # A channel is not told of its own failures: that would feed the jam.
+    others = (channel for channel in Channel.objects.filter(enabled=True) if subject_of(channel) != alert.subject)
+    return tell_channels(alert, telling, now, text, [channel for channel in others if wants(channel, alert)])
+
+
+def tell_channels(alert: Alert, telling: Telling, now: datetime, text: str, channels: Iterable[Channel]) -> Event:
+    """Write the event and its deliveries to these channels."""
     event = _event(alert, telling, now, text)
-    channels = [channel for channel in Channel.objects.filter(enabled=True) if wants(channel, event)]
     Delivery.objects.bulk_create(Delivery(event=event, channel=channel, due_at=now) for channel in channels)
     Alert.objects.filter(pk=alert.pk).update(told_at=now)
     return event
+
+
+def subject_of(channel: Channel) -> str:
+    """Return the text key of the channel."""
+    return f"channel:{channel.pk}"
 
 
 def tell_of_recovery(alert: Alert, now: datetime, text: str) -> None:
@@ -25,7 +37,7 @@ def tell_of_recovery(alert: Alert, now: datetime, text: str) -> None:
     A channel that has not been told yet is told only if it will have been: the delivery waits for the earlier one.
     """
     earlier = Delivery.objects.filter(event__alert=alert, event__telling__in=[Telling.OPENED, Telling.FLAPPING])
-    opened = list(earlier.exclude(state__in=[DeliveryState.FAILED, DeliveryState.DROPPED]))
+    opened = list(earlier.exclude(state__in=[DeliveryState.FAILED, DeliveryState.DROPPED]).order_by("id"))
     if opened:
         event = _event(alert, Telling.RECOVERED, now, text)
         Delivery.objects.bulk_create(
@@ -33,13 +45,13 @@ def tell_of_recovery(alert: Alert, now: datetime, text: str) -> None:
         )
 
 
-def wants(channel: Channel, event: Event) -> bool:
-    """Tell whether the channel wants the event, by kind, severity and labels."""
-    if channel.kinds and event.kind not in channel.kinds:
+def wants(channel: Channel, what: Alert | Event) -> bool:
+    """Tell whether the channel wants to know, by kind, severity and labels."""
+    if channel.kinds and what.kind not in channel.kinds:
         return False
-    if _RANK[event.severity] < _RANK[channel.least_severity]:
+    if _RANK[what.severity] < _RANK[channel.least_severity]:
         return False
-    return all(event.labels.get(name) == value for name, value in channel.labels.items())
+    return all(what.labels.get(name) == value for name, value in channel.labels.items())
 
 
 def silence_over(alert: Alert, now: datetime) -> Silence | None:

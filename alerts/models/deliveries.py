@@ -27,11 +27,18 @@ class Event(models.Model):
     url = models.CharField(_("where to look"), max_length=500, blank=True)
     labels = models.JSONField(_("labels"), default=dict, blank=True)
     at = models.DateTimeField(_("at"))
+    ended_at = models.DateTimeField(null=True, blank=True)  # of a flapping: when it was calm again
 
     class Meta:
         verbose_name = _("event")
         verbose_name_plural = _("events")
         ordering = ("-at",)
+        indexes = (
+            # repeating.end_flapping
+            models.Index(
+                fields=["at"], name="event_is_flapping", condition=Q(telling="flapping", ended_at__isnull=True)
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.get_telling_display()}: {self.title}"
