@@ -1,0 +1,7 @@
+"""Which addresses may be called, and calling them: people type addresses, and some of them point inwards."""
+
+from project.kit.outbound.addresses import BadAddress, check_address
+from project.kit.outbound.networks import is_public
+from project.kit.outbound.posting import Answered, NotTaken, Posted, Unanswered, post
+
+__all__ = ["Answered", "BadAddress", "NotTaken", "Posted", "Unanswered", "check_address", "is_public", "post"]
