@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from quotas.checking import check_books
+from quotas.models import Reservation
+from quotas.states import Purpose, ReservationState, Verdict
 from scheduler.cron import Trigger
 from scheduler.cron.spans import COUNT_LIMIT
 from scheduler.firing import ON_TIME
-from scheduler.models import Fire, Schedule, TaskRun
-from scheduler.states import FireKind, FireOutcome
+from scheduler.models import Fire, Pause, RunEvent, Schedule, TaskRun
+from scheduler.states import FireKind, FireOutcome, RunState
+from scheduler.waits import owner_of
 
 A_MOMENT = timedelta(microseconds=1)
 PLANNED = (FireKind.SCHEDULED, FireKind.MISFIRE)
@@ -125,6 +129,33 @@ def assert_runs_belong_to_their_fires(schedule: Schedule, fires: Sequence[Fire])
             day = fire.fire_at.astimezone(ZoneInfo(schedule.timezone)).date()
             assert run.planned_at == fire.fire_at, f"{fire}: {run.planned_at}"
             assert run.stat_date == day + timedelta(days=schedule.stat_date_offset), f"{fire}: {run.stat_date}"
+
+
+def audit_quotas() -> None:
+    """Assert that the quotas' books prove themselves, that no paused run is forgotten, that each resume is counted,
+    but for those that nobody began, and that nothing is kept for a run that has ended.
+    """
+    assert check_books() == []
+    for run in TaskRun.objects.filter(state=RunState.PAUSED).select_related("pause"):
+        assert is_remembered(run), f"{run} is paused, and nothing will resume it: {list(run.waits.values())}"
+    resumed = Counter(RunEvent.objects.filter(to_state=RunState.RESUMING).values_list("run", flat=True))
+    resumed -= Counter(
+        RunEvent.objects.filter(from_state=RunState.RESUMING, to_state=RunState.PAUSED).values_list("run", flat=True)
+    )
+    assert resumed == Counter(dict(Pause.objects.filter(resume_count__gt=0).values_list("run", "resume_count")))
+    admitted = Reservation.objects.filter(state=ReservationState.HELD, purpose=Purpose.ADMISSION)
+    ended = TaskRun.objects.filter(finished_at__isnull=False).values_list("pk", flat=True)
+    assert not {owner_of(pk) for pk in ended} & set(admitted.values_list("owner", flat=True))
+
+
+def is_remembered(run: TaskRun) -> bool:
+    """Tell whether something will look at the paused run: a person who is asked, the end of its delay, or the fallback
+    poll, which has a time for each quota that is insufficient, and sweeps what waits for one that has enough.
+    """
+    if run.pause.held or run.pause.not_before is not None:
+        return True
+    unwatched = run.waits.filter(quota__verdict=Verdict.INSUFFICIENT, quota__next_check_at=None)
+    return run.waits.exists() and not unwatched.exists()
 
 
 def texts(instants: Sequence[datetime]) -> str:
