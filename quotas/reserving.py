@@ -128,8 +128,9 @@ def renew(owners: Iterable[str], *, now: datetime) -> int:
     """
     lease = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), output_field=DurationField())
     held = Reservation.objects.filter(state=ReservationState.HELD, owner__in=list(owners))
-    in_order = held.order_by("pk").select_for_update()  # as `_free` locks them
-    return Reservation.objects.filter(pk__in=in_order.values("pk")).update(expires_at=Value(now) + lease)
+    with transaction.atomic():
+        in_order = held.order_by("pk").select_for_update()  # as `_free` locks them
+        return Reservation.objects.filter(pk__in=in_order.values("pk")).update(expires_at=Value(now) + lease)
 
 
 @retried

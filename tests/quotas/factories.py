@@ -13,6 +13,7 @@ from django.db.models import Sum
 from quotas import charging, defining
 from quotas.books import Books, open_books_of_all
 from quotas.checking import check_books
+from quotas.evaluating import edge_written
 from quotas.models import Edge, LedgerEntry, Quota
 from quotas.states import Cause, EntryKind, Kind
 
@@ -96,6 +97,13 @@ def say_remaining(quota: Quota, remaining: int, resets_at: datetime | None, *, n
     with books_of(quota, now=now) as locked:
         locked.provider_remaining, locked.provider_resets_at, locked.provider_observed_at = remaining, resets_at, now
         locked.provider_spent_at_observation = locked.spent_total
+
+
+@contextmanager
+def nobody_heeds_edges() -> Iterator[None]:
+    """Let edges be written and nobody act on them: whoever does is not at NOW, but at the database's present."""
+    with mock.patch.object(edge_written, "receivers", []):
+        yield
 
 
 @contextmanager
