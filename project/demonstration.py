@@ -1,4 +1,6 @@
-"""What the try-out shows: a few jobs, and one schedule of each kind. `bin/up` loads it at its first start."""
+"""What the try-out shows: a few jobs, a quota that runs out, and one schedule of each kind. `bin/up` loads it at its
+first start.
+"""
 
 import os
 import time
@@ -7,12 +9,20 @@ from typing import Any
 
 from celery import shared_task
 
+from quotas import defining
+from quotas.models import Quota
+from quotas.periods import Preset
+from quotas.states import Kind
 from scheduler import schedules
 from scheduler.cron import Interval, cron
 from scheduler.jobs import RunContext, job
 
 ITEMS = 20
 SECONDS_AN_ITEM = 1.5
+SECONDS_A_CALL = 0.5
+DEMO_QUOTA = "demo-api"
+# More than two minutes are worth are wanted, so that a run pauses whenever in a minute it begins.
+CALLS_A_MINUTE = 8
 
 
 @job("demo.snapshot", title="Demonstration: a snapshot in twenty steps")
@@ -25,6 +35,19 @@ def snapshot(run: RunContext) -> dict[str, Any]:
     return {"items": ITEMS}
 
 
+@job("demo.calls", title="Demonstration: twenty calls of an API with a budget")
+def calls(run: RunContext) -> dict[str, Any]:
+    """Make twenty calls, each charged to the budget of the minute: watch the run pause when that is used up, and go on
+    at the next call when the minute is over.
+    """
+    for call in run.resume(range(1, ITEMS + 1), key="call"):
+        run.charge(DEMO_QUOTA, idempotency_key=f"call {call}")
+        time.sleep(SECONDS_A_CALL)  # stands for the call
+        run.log(f"call {call} made by attempt {run.attempt}")
+        run.checkpoint(call=call, done=call, total=ITEMS)
+    return {"calls": ITEMS}
+
+
 @shared_task(name="demo.add")
 def add(first: int, second: int) -> int:
     """Add two numbers, as an existing Celery task would."""
@@ -32,8 +55,19 @@ def add(first: int, second: int) -> int:
 
 
 def load(*, now: datetime) -> None:
-    """Create the try-out's schedules; the frequent ones fire within the first minutes."""
-    for number, example in enumerate(_examples()):
+    """Create the try-out's quota and schedules; the frequent ones fire within the first minutes."""
+    quota = defining.create(
+        key=DEMO_QUOTA,
+        title="Demo API",
+        description="Its budget resets with each minute. A run that uses it up pauses, and goes on by itself.",
+        kind=Kind.PERIODIC,
+        limit=CALLS_A_MINUTE,
+        unit="calls",
+        reset_preset=Preset.CRON,
+        reset_cron="* * * * *",
+        now=now,
+    )
+    for number, example in enumerate(_examples(quota)):
         minutes = example.pop("minutes", None)
         if minutes is not None:
             # Their first fires come one after another within the first minute.
@@ -42,7 +76,7 @@ def load(*, now: datetime) -> None:
         schedules.create(now=now, **example)
 
 
-def _examples() -> list[dict[str, Any]]:
+def _examples(quota: Quota) -> list[dict[str, Any]]:
     web = f"http://127.0.0.1:{os.environ.get('PORT', '8000')}"
     return [
         {
@@ -56,6 +90,13 @@ def _examples() -> list[dict[str, Any]]:
             "name": "Snapshot in twenty steps",
             "description": "Takes half a minute. Kill the runner meanwhile: it goes on at the next step.",
             "job": "demo.snapshot",
+            "minutes": 5,
+        },
+        {
+            "name": "Call an API within its budget",
+            "description": f"Needs {ITEMS} calls and has {CALLS_A_MINUTE} a minute: it pauses and goes on.",
+            "job": "demo.calls",
+            "quota": quota,
             "minutes": 5,
         },
         {
