@@ -1,0 +1,149 @@
+"""Runs that their quotas refused, paused by the same way as a worker does it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from alerts.attention import Attention, attention_needed
+from project.kit.clock import database_now
+from quotas import charging
+from quotas.books import open_books
+from quotas.models import Quota, Reservation
+from quotas.refusals import Refused
+from quotas.states import Purpose, ReservationState
+from scheduler import pausing, running
+from scheduler.executing import execute
+from scheduler.identity import SharedSignals, ThisWorker
+from scheduler.models import Pause, QuotaWait, RunEvent, TaskRun
+from scheduler.states import AttemptOutcome, RunState
+from scheduler.transitions import AttemptEnd
+from scheduler.waits import owner_of
+from tests.quotas.factories import make_daily, spend
+from tests.scheduler.executions import Job
+from tests.scheduler.factories import NOW, WORKER, claim_of, launched, make_run, registered
+
+PAUSED_END = AttemptEnd(AttemptOutcome.PAUSED)
+
+
+def used_up(limit: int = 100, *, now: datetime = NOW, **fields: Any) -> Quota:
+    """Create a quota that resets at midnight UTC and of which nothing is left."""
+    quota = make_daily(limit, now=now, **fields)
+    spend(quota, limit, now=now)
+    return quota
+
+
+def refusal(quota: Quota, amount: int = 1, *, now: datetime = NOW) -> Refused:
+    """Return how the quota refuses the amount."""
+    try:
+        charging.charge(quota.key, amount, now=now)
+    except Refused as refused:
+        return refused
+    raise AssertionError(f"{quota} does not refuse {amount}")
+
+
+def pause(run: TaskRun, *refusals: Refused, progressed: bool = False, now: datetime = NOW) -> bool:
+    """Pause the running run, as its settlement does."""
+    return pausing.pause_running(claim_of(run), refusals, attempt_end=PAUSED_END, progressed=progressed, now=now)
+
+
+def paused(quota: Quota, amount: int = 1, *, now: datetime = NOW, **fields: Any) -> TaskRun:
+    """Make a run that waits for the amount."""
+    run = make_run(RunState.RUNNING, now=now, **fields)
+    assert pause(run, refusal(quota, amount, now=now), now=now)
+    return now_is(run)
+
+
+def begun(run: TaskRun, *, now: datetime = NOW) -> TaskRun:
+    """Begin the resumed run in a worker."""
+    begun = running.begin(launched(now_is(run), now=now), WORKER, now=now)
+    assert begun is not None, f"it is {now_is(run).state}"
+    return begun
+
+
+def set_back(run: TaskRun, quota: Quota, *, now: datetime, progressed: bool = False) -> Pause:
+    """Resume the paused run, whatever its quota says, and let it be refused again; return how it stands."""
+    Pause.objects.filter(run=run.pk).update(resume_count=1, not_before=None)
+    TaskRun.objects.filter(pk=run.pk).update(state=RunState.RESUMING, due_at=now)
+    assert pause(begun(run, now=now), refusal(quota, now=now), progressed=progressed, now=now)
+    return pause_of(run)
+
+
+def now_is(run: TaskRun) -> TaskRun:
+    """Return the run as the database has it now."""
+    return TaskRun.objects.get(pk=run.pk)
+
+
+def states(*runs: TaskRun) -> list[str]:
+    """Return where the runs are."""
+    found = dict(TaskRun.objects.filter(pk__in=[run.pk for run in runs]).values_list("pk", "state"))
+    return [found[run.pk] for run in runs]
+
+
+def pause_of(run: TaskRun) -> Pause:
+    """Return how the run stands with its quotas."""
+    return Pause.objects.get(run=run.pk)
+
+
+def waits_of(run: TaskRun) -> list[tuple[str, int, str]]:
+    """Return what the run waits for: the quota's key, the amount, and why."""
+    return list(QuotaWait.objects.filter(run=run.pk).order_by("pk").values_list("quota__key", "amount", "why"))
+
+
+def resumed_times(run: TaskRun) -> int:
+    """Return how often the run went from PAUSED to RESUMING."""
+    resumed = RunEvent.objects.filter(run=run.pk, from_state=RunState.PAUSED, to_state=RunState.RESUMING)
+    return resumed.count()
+
+
+def admitted(run: TaskRun) -> int:
+    """Return what is held for the run since it was admitted."""
+    held = Reservation.objects.filter(owner=owner_of(run.pk), purpose=Purpose.ADMISSION, state=ReservationState.HELD)
+    return sum(held.values_list("amount", flat=True))
+
+
+def judge(quota: Quota, *, now: datetime) -> None:
+    """Bring the quota up to date and judge it, as the scan does."""
+    with transaction.atomic():
+        books, _ = open_books(quota.key, now)
+        books.save()
+
+
+@contextmanager
+def telling() -> Iterator[list[str]]:
+    """Gather the kinds of what people are told meanwhile."""
+    kinds: list[str] = []
+
+    def hear(attention: Attention, **_: Any) -> None:
+        kinds.append(attention.kind)
+
+    attention_needed.connect(hear)
+    try:
+        yield kinds
+    finally:
+        attention_needed.disconnect(hear)
+
+
+class Floor:
+    """A worker that executes the runs of one job, as often as the test wants."""
+
+    def __init__(self, job: str) -> None:
+        self.job, self.worker = job, ThisWorker("host:1:1:boot", SharedSignals())
+
+    def open(self, **fields: Any) -> TaskRun:
+        """Make a run of the job that is due."""
+        return make_run(now=database_now(), job=self.job, **fields)
+
+    def execute(self, run: TaskRun) -> TaskRun:
+        """Launch the run and execute it to the end of its attempt; return it as it is then."""
+        execute(launched(now_is(run), now=database_now()), self.worker, database_now)
+        return now_is(run)
+
+
+@contextmanager
+def floor(job: Job) -> Iterator[Floor]:
+    """Yield a worker that executes the function as the job of runs."""
+    with registered(job) as key:
+        yield Floor(key)
