@@ -240,7 +240,7 @@ def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool
         if current.state == RunState.RUNNING:
             _ask_to_cancel(current, now, actor, reason)
             return False
-        if current.cancel_requested_at is None and _holds_outside(current):
+        if current.cancel_requested_at is None and holds_outside(current):
             _ask_to_cancel(current, now, actor, reason)
             _wake_to_be_told(current, now, actor)
             return False
@@ -264,7 +264,8 @@ def _ask_to_cancel(run: TaskRun, now: datetime, actor: str, reason: str) -> None
     )
 
 
-def _holds_outside(run: TaskRun) -> bool:
+def holds_outside(run: TaskRun) -> bool:
+    """Tell whether the run's job has something elsewhere that ends only if it is told."""
     job = JOBS.get(run.job)
     return job is not None and job.holds_outside is not None and job.holds_outside(run.progress)
 

@@ -4,12 +4,15 @@ import re
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext_lazy as _
+
 from scheduler import cron
 from scheduler.states import FireKind, RunState
 
 if TYPE_CHECKING:
     from scheduler.firing import Plan
     from scheduler.models import Schedule
+    from scheduler.operations import Resumed
 
 CHANGED = "The schedule was changed before it fired"
 
@@ -106,6 +109,21 @@ def moved(until: datetime, zone: str) -> str:
 def answered(actor: str, *, approve: bool, why: str) -> str:
     """What a person answered."""
     return f"{'Approved' if approve else 'Rejected'} by {actor}{f': {why}' if why else '.'}"
+
+
+def resumed(run_id: int, outcome: "Resumed") -> str:
+    """What came of it when a person resumed a paused run."""
+    return str(_RESUMED[str(outcome)]) % {"id": run_id}
+
+
+_RESUMED = {
+    "resumed": _("Run #%(id)s is resumed; a worker takes it from its checkpoint."),
+    "already": _("Run #%(id)s has gone on already; nothing is left to do."),
+    "waits": _(
+        "Run #%(id)s is neither held nor delayed any more. It waits for its quotas, and goes on by itself as soon as "
+        "they allow it."
+    ),
+}
 
 
 def broken(error: str) -> str:

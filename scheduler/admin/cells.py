@@ -128,10 +128,10 @@ def fire_link(fire: Fire, text: str) -> SafeString:
     return format_html('<a href="{}">{}</a>', reverse("admin:scheduler_fire_change", args=[fire.pk]), text)
 
 
-def row_link(row: Model) -> SafeString:
-    """Return a link to the page of a row, under its own name."""
+def row_link(row: Model, text: str = "") -> SafeString:
+    """Return a link to the page of a row, under its own name unless another text is given."""
     address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
-    return format_html('<a href="{}">{}</a>', address, str(row))
+    return format_html('<a href="{}">{}</a>', address, text or str(row))
 
 
 def seal(text: str) -> SafeString:

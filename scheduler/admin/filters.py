@@ -8,9 +8,12 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from project.kit.admin import DayFilter, QuestionFilter
+from quotas.models import Quota
 from scheduler.admin.questions import APPROVAL_QUESTIONS, RUN_QUESTIONS, SCHEDULE_QUESTIONS
 from scheduler.jobs.registry import JOBS
 from scheduler.models import Schedule
+from scheduler.states import RunState
+from scheduler.waits import waiting_below
 
 
 class RunQuestionFilter(QuestionFilter):
@@ -68,6 +71,26 @@ class BackfillFilter(SimpleListFilter):
         """Return the runs of the named backfill."""
         named = self.value()
         return queryset.filter(backfill=named) if named and named.isdecimal() else queryset
+
+
+class WaitsForQuotaFilter(SimpleListFilter):
+    """Runs that wait for the one quota that a link named, or for one that is part of it."""
+
+    title = _("waits for quota")
+    parameter_name = "waits_for"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the named quota."""
+        named = request.GET.get(self.parameter_name, "")
+        rows = Quota.objects.filter(pk=named).values_list("key", flat=True) if named.isdecimal() else ()
+        return [(named, key) for key in rows]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the paused runs that wait for the named quota."""
+        named = self.value()
+        if not named or not named.isdecimal():
+            return queryset
+        return queryset.filter(state=RunState.PAUSED, pk__in=waiting_below(int(named)).values("run"))
 
 
 class ScheduleFilter(SimpleListFilter):

@@ -62,6 +62,16 @@ def is_suspended(now: datetime) -> Q:
     return Q(state=RunState.SUSPENDED)
 
 
+def is_paused_by_quota(now: datetime) -> Q:
+    """Runs that wait for a quota."""
+    return Q(state=RunState.PAUSED)
+
+
+def is_held(now: datetime) -> Q:
+    """Runs that wait for a quota, and go on only after a person has resumed them."""
+    return Q(state=RunState.PAUSED, pause__held__gt="")
+
+
 def waits_for_approval(now: datetime) -> Q:
     """Runs that ask a question."""
     return Q(state=RunState.AWAITING_APPROVAL)
@@ -75,6 +85,8 @@ RUN_QUESTIONS = (
     Question("retry", _("waiting for its retry"), waits_for_retry),
     Question("suspended", _("suspended"), is_suspended),
     Question("approval", _("waiting for approval"), waits_for_approval),
+    Question("quota", _("paused by a quota"), is_paused_by_quota),
+    Question("held", _("paused, held for a person"), is_held),
     Question("failed-today", _("failed today"), has_failed_today),
     Question("failed-24h", _("failed in 24 h"), has_failed_lately),
     Question("done-24h", _("done in 24 h"), was_done_lately),

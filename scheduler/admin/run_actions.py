@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm, relative
 from scheduler import operations
+from scheduler.admin.run_resuming import RESUME
 from scheduler.models import Approval, TaskRun
 from scheduler.states import RunState
 
@@ -23,17 +24,22 @@ def _cancel_obstacle(run: TaskRun) -> str:
 
 
 def _cancel_consequences(run: TaskRun, now: datetime) -> list[str]:
-    if run.state == RunState.RUNNING:
-        first = _("%(worker)s works on it. It ends at its next checkpoint; a shell command is terminated.")
-        how = first % {"worker": run.lease_owner}
-    else:
-        how = _("It is %(state)s and not running, so it is cancelled at once.") % _named(run)
     return [
-        how,
+        _how_it_is_cancelled(run),
         _("What it has done so far stays done, and its checkpoint is kept."),
+        *([_("What is held of quotas for it is free for others.")] if run.pause_count else []),
         _("A cancelled run stays cancelled. Its work for %(day)s can be run again, as a new run.")
         % {"day": run.stat_date},
     ]
+
+
+def _how_it_is_cancelled(run: TaskRun) -> str:
+    if run.state == RunState.RUNNING:
+        how = _("%(worker)s works on it. It ends at its next checkpoint; a shell command is terminated.")
+        return how % {"worker": run.lease_owner}
+    if run.cancel_requested_at is None and operations.holds_outside(run):
+        return _("It holds something elsewhere, so it is executed once more, to end that.")
+    return _("It is %(state)s and not running, so it is cancelled at once.") % _named(run)
 
 
 def _cancel(run: TaskRun, asked: Asked) -> Done:
@@ -265,4 +271,14 @@ RUN_AGAIN_FROM_NOTHING = ObjectAction(
     consequences=_again_consequences(from_progress=False),
     perform=_again(from_progress=False),
 )
-RUN_ACTIONS = (APPROVE, REJECT, LET_GO_ON, GIVE_UP, RETRY_NOW, RUN_AGAIN_FROM_PROGRESS, RUN_AGAIN_FROM_NOTHING, CANCEL)
+RUN_ACTIONS = (
+    APPROVE,
+    REJECT,
+    RESUME,
+    LET_GO_ON,
+    GIVE_UP,
+    RETRY_NOW,
+    RUN_AGAIN_FROM_PROGRESS,
+    RUN_AGAIN_FROM_NOTHING,
+    CANCEL,
+)

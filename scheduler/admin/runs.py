@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -11,14 +12,32 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import BulkActionsMixin, HistoryAdmin, ObjectPageMixin, seen_at, when
-from scheduler.admin import cells, why
-from scheduler.admin.filters import BackfillFilter, DataDayFilter, JobFilter, RunQuestionFilter, ScheduleFilter
+from project.kit.admin import (
+    BulkActionsMixin,
+    Done,
+    HistoryAdmin,
+    ObjectAction,
+    ObjectPageMixin,
+    ReasonForm,
+    seen_at,
+    when,
+)
+from scheduler import accounts, wording
+from scheduler.admin import cells, run_quotas, why
+from scheduler.admin.filters import (
+    BackfillFilter,
+    DataDayFilter,
+    JobFilter,
+    RunQuestionFilter,
+    ScheduleFilter,
+    WaitsForQuotaFilter,
+)
 from scheduler.admin.run_actions import RUN_ACTIONS, open_question
+from scheduler.admin.run_resuming import RESUME, has_gone_on
 from scheduler.admin.secret_params import masked
-from scheduler.explaining import explain_run
+from scheduler.explaining import explain_run, read_quota_facts
 from scheduler.models import Attempt, Schedule, TaskRun
-from scheduler.operations import NotPossible
+from scheduler.operations import NotPossible, Resumed
 from scheduler.states import RunState
 
 ATTEMPTS_SHOWN = 20
@@ -26,6 +45,7 @@ EVENTS_SHOWN = 100
 RERUNS_SHOWN = 10
 APPROVALS_SHOWN = 100
 REFRESH_SECONDS = 2
+REFRESH_SECONDS_PAUSED = 10  # its place among all that wait is worked out anew each time
 
 
 @admin.register(TaskRun)
@@ -34,7 +54,15 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
 
     list_display = ("number", "name", "day", "badges", "next_or_last", "why", "bar", "tries", "started", "lasted")
     list_display_links = ("number", "name")
-    list_filter = (RunQuestionFilter, "state", JobFilter, ScheduleFilter, BackfillFilter, DataDayFilter)
+    list_filter = (
+        RunQuestionFilter,
+        "state",
+        JobFilter,
+        ScheduleFilter,
+        BackfillFilter,
+        WaitsForQuotaFilter,
+        DataDayFilter,
+    )
     search_fields = ("name",)
     search_help_text = gettext_lazy("number, or part of a schedule's name")
     ordering = ("-id",)
@@ -62,6 +90,17 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
             return queryset.filter(pk=term.removeprefix("#")), False
         schedules = list(Schedule.objects.filter(name__icontains=term).values_list("pk", flat=True)[:1000])
         return queryset.filter(Q(schedule__in=schedules) | Q(schedule=None, name__icontains=term)), False
+
+    @transaction.atomic
+    def perform(self, request: HttpRequest, action: ObjectAction, pk: Any, seen: str, form: ReasonForm) -> Done:
+        """Perform the action under the locks of the run's quotas, which are taken before the run's own everywhere.
+
+        A run that somebody else has resumed meanwhile is resumed: that is no refusal.
+        """
+        accounts.lock([int(pk)])
+        if action is RESUME and (run := self.get_queryset(request).filter(pk=pk).first()) and has_gone_on(run):
+            return Done(wording.resumed(run.pk, Resumed.ALREADY))
+        return super().perform(request, action, pk, seen, form)
 
     # --- the list's columns ------------------------------------------------------------------------------------
 
@@ -115,17 +154,19 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
     def page_context(self, request: HttpRequest, row: TaskRun) -> dict[str, Any]:
         """Return what the page shows of a run."""
         now = seen_at(row)
+        quotas = read_quota_facts(row, now)
         attempts = list(row.attempts.order_by("-number").defer("output", "traceback")[:ATTEMPTS_SHOWN])
         return {
             "run": row,
             "badges": cells.run_badges(row, now),
             "question": open_question(row),
             "approvals": list(row.approvals.order_by("segment").exclude(answer="")[:APPROVALS_SHOWN]),
-            "why": why.shown(explain_run(row, now=now), now),
+            "why": why.shown(explain_run(row, now=now, quotas=quotas), now),
             "actions": self.offered_actions(request, row),
             "progress": cells.progress(row),
             "checkpointed": when(row.checkpoint_at, now),
             "facts": _facts(row, now),
+            "quotas": run_quotas.section(row, quotas, now),
             "checkpoint": cells.pretty_json(row.progress) if row.progress else "",
             "params": cells.pretty_json(masked(row.job, row.params)) if row.params else "",
             "result": cells.pretty_json(row.result) if row.result is not None else "",
@@ -134,8 +175,14 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
             "more_attempts": row.attempt_count > ATTEMPTS_SHOWN,
             "events": list(row.events.order_by("-id")[:EVENTS_SHOWN])[::-1],
             "reruns": list(row.reruns.order_by("-id").only("id", "state")[:RERUNS_SHOWN]),
-            "refresh_seconds": None if row.finished_at else REFRESH_SECONDS,
+            "refresh_seconds": _refresh_seconds(row),
         }
+
+
+def _refresh_seconds(run: TaskRun) -> int | None:
+    if run.finished_at is not None:
+        return None
+    return REFRESH_SECONDS_PAUSED if run.state == RunState.PAUSED else REFRESH_SECONDS
 
 
 def _next_or_last(run: TaskRun, now: datetime) -> SafeString:

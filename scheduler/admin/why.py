@@ -17,8 +17,8 @@ from scheduler.cron import TriggerError
 from scheduler.explaining import Explanation, RowRef, explain
 from scheduler.models import Schedule
 
-# The tables whose names here and in an explanation differ.
-MODELS = {"run": "taskrun", "event": "runevent"}
+# The tables whose names here and in an explanation differ, or that are another app's.
+MODELS = {"run": "scheduler_taskrun", "event": "scheduler_runevent", "quota": "quotas_quota"}
 
 
 class WhyForm(forms.Form):
@@ -68,7 +68,7 @@ def _next(explanation: Explanation, now: datetime) -> SafeString:
 def _row(row: RowRef) -> SafeString:
     text = _("%(kind)s #%(id)s") % {"kind": row.kind, "id": row.id}
     try:
-        address = reverse(f"admin:scheduler_{MODELS.get(row.kind, row.kind)}_change", args=[row.id])
+        address = reverse(f"admin:{MODELS.get(row.kind, f'scheduler_{row.kind}')}_change", args=[row.id])
     except NoReverseMatch:  # a table that has no pages
         return format_html("{}", text)
     return format_html('<a href="{}">{}</a>', address, text)

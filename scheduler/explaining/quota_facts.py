@@ -6,6 +6,7 @@ from datetime import datetime
 
 from quotas import availability, evaluating, prospects
 from quotas.models import Quota
+from quotas.periods import RuleError
 from quotas.prospects import Place
 from quotas.states import Verdict
 from scheduler.models import Pause, QuotaWait, TaskRun
@@ -115,11 +116,18 @@ def _of_paused(run: TaskRun, now: datetime) -> QuotaFacts:
     waits = list(QuotaWait.objects.filter(run=run.pk).select_related("quota").order_by("quota__key"))
     ancestors = _ancestors_of(wait.quota for wait in waits)
     needs = tuple(Need(wait.amount, _links(wait.quota, ancestors), wait) for wait in waits)
-    places = prospects.queue(needs[0].quota, now=now) if needs else []
+    places = _queue(needs[0].quota, now) if needs else []
     for number, place in enumerate(places, start=1):
         if place.work.waiting.key == owner_of(run.pk):
             return QuotaFacts(pause, needs, place, number, len(places))
     return QuotaFacts(pause, needs, waiting=len(places))
+
+
+def _queue(quota: Quota, now: datetime) -> list[Place]:
+    try:
+        return prospects.queue(quota, now=now)
+    except RuleError:  # its zone is not known any more: when it resets, nobody can tell
+        return []
 
 
 def _needs_before_launch(run: TaskRun, quota: Quota) -> tuple[Need, ...]:

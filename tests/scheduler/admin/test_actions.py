@@ -38,6 +38,7 @@ ACTIONS: dict[str, tuple[str, Callable[[], Model], Callable[[], Model] | None]] 
     "give-up": ("resume_taskrun", lambda: make_run(RunState.SUSPENDED), make_run),
     "approve": ("answer_approval", make_question, make_run),
     "reject": ("answer_approval", make_question, lambda: make_run(RunState.SUSPENDED)),
+    "resume": ("resume_taskrun", lambda: make_run(RunState.PAUSED), lambda: make_run(RunState.SUSPENDED)),
     "again-from-nothing": ("retry_taskrun", ended_with_progress, make_run),
     "again-from-progress": ("retry_taskrun", ended_with_progress, lambda: make_run(RunState.DONE)),
 }
