@@ -14,6 +14,7 @@ once:
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -83,6 +84,13 @@ def _broken_down(answer: Answer, repeatable: bool) -> Verdict:
     if repeatable and answer.status >= 500:
         return Verdict(DeliveryOutcome.RETRY, str(answer.status), f"{meaning} It is tried again.", retry_after(answer))
     return ambiguous(answer, f"{meaning} Whether it was shown is not known: look there.")
+
+
+def with_pause(verdict: Verdict, pause: float) -> Verdict:
+    """Return the verdict with the seconds to wait, if it is to be tried again and the answer did not say when."""
+    if verdict.outcome is not DeliveryOutcome.RETRY or verdict.retry_after is not None:
+        return verdict
+    return replace(verdict, retry_after=pause)
 
 
 def ambiguous(answer: Answer, meaning: str) -> Verdict:

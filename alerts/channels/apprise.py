@@ -88,7 +88,7 @@ def _check_scheme(scheme: str) -> None:
 
 def _known(address: str) -> bool:
     # Apprise takes long to load, and only those who use it need it.
-    import apprise  # type: ignore[import-not-found,unused-ignore]
+    import apprise
 
     service: Any = apprise.Apprise.instantiate(address)
     return service is not None

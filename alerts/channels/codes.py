@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from alerts.channels.answers import ambiguous, json_object, judge_status, retry_after, says_too_often, whole_number
+from alerts.channels.answers import (
+    ambiguous,
+    json_object,
+    judge_status,
+    retry_after,
+    says_too_often,
+    whole_number,
+    with_pause,
+)
 from alerts.channels.base import Answer, Verdict
 from alerts.states import DeliveryOutcome
 
@@ -59,7 +67,7 @@ class Codebook:
     def _without_code(self, answer: Answer) -> Verdict:
         verdict = judge_status(answer)
         if verdict.outcome is not DeliveryOutcome.SENT:
-            return verdict
+            return with_pause(verdict, self.pause)
         return ambiguous(
             answer,
             f"The answer is not one of {self.platform}: something between here and there may have given it. "
@@ -78,13 +86,13 @@ class Codebook:
             known = Code(DeliveryOutcome.RETRY, "It is asked too often.")
         if known is None:
             return self._unknown(answer, code)
-        wait = (retry_after(answer) or self.pause) if known.outcome is DeliveryOutcome.RETRY else None
-        return Verdict(known.outcome, str(code), f"{self.platform}: {known.meaning}", wait)
+        verdict = Verdict(known.outcome, str(code), f"{self.platform}: {known.meaning}", retry_after(answer))
+        return with_pause(verdict, self.pause)
 
     def _unknown(self, answer: Answer, code: int) -> Verdict:
         by_status = judge_status(answer)
         if by_status.outcome is not DeliveryOutcome.SENT:
-            return replace(by_status, code=str(code))
+            return with_pause(replace(by_status, code=str(code)), self.pause)
         meaning = f"{self.platform} refuses it with a code that is not known here. Look it up in its documentation."
         return Verdict(DeliveryOutcome.PERMANENT, str(code), meaning)
 

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,24 +44,30 @@ class Generic:
 
         page = fitted(lay_out(message, endpoint), lambda page: len(body(page)) <= self.body_limit)
         content = body(page)
-        return Request(endpoint.address, content, {**JSON_HEADERS, **_signed(message, endpoint, content, now)})
+        signed = signed_headers(message.event_id, content, endpoint.secrets, now=now)
+        return Request(endpoint.address, content, {**JSON_HEADERS, **signed})
 
     def judge(self, answer: Answer) -> Verdict:
         """Read the answer by its status: the receiver knows the second of an id; see `Format.judge`."""
         return judge_status(answer, repeatable=True)
 
 
-def _signed(message: Message, endpoint: Endpoint, body: bytes, now: datetime) -> Mapping[str, str]:
-    """Return the headers of the standard; the signature covers the id, the time of this try and the bytes sent."""
-    if "." in message.event_id:
+def signed_headers(event_id: str, body: bytes, secrets: Sequence[str], *, now: datetime) -> Mapping[str, str]:
+    """Return the headers of the standard; a signature with each secret covers the id, the time of this try and the
+    bytes sent. Without a secret there is none.
+
+    Raises:
+        Refused: a secret is none of the standard.
+        ValueError: the id has a dot, which parts what is signed.
+    """
+    if "." in event_id:
         raise ValueError("An event's id has no dot: it parts what is signed.")
     timestamp = str(unix_seconds(now))
-    headers = {"webhook-id": message.event_id, "webhook-timestamp": timestamp}
-    if not endpoint.secrets:
+    headers = {"webhook-id": event_id, "webhook-timestamp": timestamp}
+    if not secrets:
         return headers
-    signed = b".".join([message.event_id.encode(), timestamp.encode(), body])
-    signatures = " ".join(f"v1,{sign(_key(secret), signed)}" for secret in endpoint.secrets)
-    return {**headers, "webhook-signature": signatures}
+    signed = b".".join([event_id.encode(), timestamp.encode(), body])
+    return {**headers, "webhook-signature": " ".join(f"v1,{sign(_key(secret), signed)}" for secret in secrets)}
 
 
 def _key(secret: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from html import escape
 
-from alerts.channels.answers import ambiguous, json_object, judge_status, retry_after
+from alerts.channels.answers import ambiguous, json_object, judge_status, retry_after, with_pause
 from alerts.channels.base import Answer, Endpoint, Rates, Request, Verdict
 from alerts.channels.page import Page, fitted, lay_out_for_chat
 from alerts.channels.posting import JSON_HEADERS, check_https
@@ -65,7 +65,8 @@ class Slack:
         """Read the answer: 200 and the word “ok” is success; see `Format.judge`."""
         word = _word(answer)
         if word in TOO_OFTEN:
-            return Verdict(DeliveryOutcome.RETRY, word, "Slack: It is asked too often.", retry_after(answer) or PAUSE)
+            verdict = Verdict(DeliveryOutcome.RETRY, word, "Slack: It is asked too often.", retry_after(answer))
+            return with_pause(verdict, PAUSE)
         if word in REFUSALS:
             return Verdict(DeliveryOutcome.PERMANENT, word, f"Slack: {REFUSALS[word]}")
         verdict = judge_status(answer)
@@ -73,7 +74,7 @@ class Slack:
             return ambiguous(
                 answer, "The answer is not the “ok” of Slack. Look into the channel, and check the address."
             )
-        return verdict
+        return with_pause(verdict, PAUSE)
 
     def _fits(self, page: Page) -> bool:
         return _units(_text(page)) <= TEXT_LIMIT and len(_body(page)) <= self.body_limit

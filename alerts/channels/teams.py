@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from alerts.channels.answers import ambiguous, json_object, judge_status
+from alerts.channels.answers import ambiguous, json_object, judge_status, with_pause
 from alerts.channels.base import Answer, Endpoint, Rates, Request, Verdict
 from alerts.channels.page import Page, fitted, lay_out_for_chat
 from alerts.channels.posting import JSON_HEADERS, check_https
@@ -64,11 +64,11 @@ class Teams:
         """Read the answer: the words in a 200 may say that it failed; see `Format.judge`."""
         inner = INNER_STATUS.search(answer.body.decode(errors="replace"))
         if inner is not None:
-            return _with_pause(judge_status(replace(answer, status=int(inner[1]))))
+            return with_pause(judge_status(replace(answer, status=int(inner[1]))), PAUSE)
         error = _error(answer)
         if error in ERRORS:
             return Verdict(DeliveryOutcome.PERMANENT, error, f"Microsoft Teams: {ERRORS[error]}")
-        verdict = _with_pause(judge_status(answer))
+        verdict = with_pause(judge_status(answer), PAUSE)
         return _accepted(answer) if verdict.outcome is DeliveryOutcome.SENT else verdict
 
 
@@ -101,12 +101,6 @@ def _error(answer: Answer) -> str:
     error = (json_object(answer) or {}).get("error")
     name = error.get("code") if isinstance(error, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _with_pause(verdict: Verdict) -> Verdict:
-    if verdict.outcome is not DeliveryOutcome.RETRY:
-        return verdict
-    return replace(verdict, retry_after=verdict.retry_after or PAUSE)
 
 
 def _accepted(answer: Answer) -> Verdict:
