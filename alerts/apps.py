@@ -10,3 +10,10 @@ class AlertsConfig(AppConfig):
     name = "alerts"
     verbose_name = _("Alerts")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Record as an alert whatever a person should know of."""
+        from alerts.attention import attention_needed
+        from alerts.recording import record_attention
+
+        attention_needed.connect(record_attention)

@@ -3,10 +3,13 @@ otherwise, is connected to the signal `attention_needed`, and what he writes is 
 """
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.dispatch import Signal
+
+from alerts.states import Severity
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +26,9 @@ class Attention:
         fingerprint: the same for the same problem, so that it can be one open alert.
         subject: what it is about, in a few words.
         sentence: what happened.
+        key: the subject as a text key, such as "run:12".
+        labels: by which channels and silences choose.
+        url: where to look, as a path of the control panel.
     """
 
     kind: str
@@ -30,6 +36,10 @@ class Attention:
     subject: str
     sentence: str
     at: datetime
+    severity: Severity = Severity.WARNING
+    key: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
 
 
 def tell(attention: Attention) -> None:

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from alerts import masking, routing
+from alerts.attention import Attention
 from alerts.models import Alert
 from alerts.states import AlertState, Severity, Telling
 
@@ -43,6 +44,21 @@ class Problem:
     labels: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
     parent: str = ""
+
+
+def record_attention(attention: Attention, **_: object) -> None:
+    """Raise the alert of what a person should know of; connected to alerts.attention."""
+    problem = Problem(
+        kind=attention.kind,
+        fingerprint=attention.fingerprint,
+        title=attention.subject,
+        sentence=attention.sentence,
+        subject=attention.key,
+        severity=attention.severity,
+        labels=attention.labels,
+        url=attention.url,
+    )
+    raise_alert(problem, now=attention.at)
 
 
 def raise_alert(problem: Problem, *, now: datetime) -> Alert:

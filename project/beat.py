@@ -31,6 +31,7 @@ SCANS = {
         "scheduler.resume_due", timedelta(seconds=0.5), "a quota that came back resumes within a second"
     ),
     "poll quotas": Scan("scheduler.poll_quotas", timedelta(seconds=5), "what the events missed is found"),
+    "all clear": Scan("scheduler.all_clear", timedelta(seconds=10), "what is well again is told"),
     "correct next runs": Scan(
         "scheduler.replan", timedelta(minutes=10), "rules of zones change, clocks jump and return"
     ),

@@ -41,10 +41,10 @@ result_expires = None  # no results, so beat needs no row to clean them up
 task_default_queue = "scans"
 task_queues = [
     Queue(name, Exchange(name), routing_key=name)  # a long job never keeps a scan waiting
-    for name in ("scans", "runs")
+    for name in ("scans", "runs", "alerts")
 ]
 task_create_missing_queues = False  # a misspelt queue is an error, not a queue that nobody reads
-task_routes = {"scheduler.run": {"queue": "runs"}}
+task_routes = {"scheduler.run": {"queue": "runs"}, "alerts.serve": {"queue": "alerts"}}
 task_acks_late = True  # with multiplier 1 no hint lies reserved behind a long job
 task_reject_on_worker_lost = False  # the row's lease brings the run back; a redelivered hint is only noise
 worker_prefetch_multiplier = 1

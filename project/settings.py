@@ -134,6 +134,8 @@ TIDELINE_RESUME_DEADLINE_SECONDS = number("TIDELINE_RESUME_DEADLINE_SECONDS", 30
 TIDELINE_QUOTA_EVENTS = flag("TIDELINE_QUOTA_EVENTS", True)  # off: the fallback poll alone resumes
 # Encrypt secrets at rest; the first one writes, all read. None: derived from SECRET_KEY and its fallbacks.
 TIDELINE_SECRETS_KEYS = words("TIDELINE_SECRETS_KEYS")
+# Hosts that alerts may be sent to though they lie in a private network, as name or name:port.
+TIDELINE_ALLOWED_HOSTS_INWARD = words("TIDELINE_ALLOWED_HOSTS_INWARD")
 TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
 
 LOGGING = {

@@ -3,6 +3,8 @@
 from datetime import datetime
 from enum import StrEnum
 
+from django.urls import reverse
+
 from alerts.attention import Attention, tell
 from quotas.models import Quota
 
@@ -25,7 +27,8 @@ def tell_of_level(quota: Quota, percent: int, now: datetime) -> None:
     if percent == EXHAUSTED_PERCENT:
         _tell(Kind.QUOTA_EXHAUSTED, quota, "It is used up. What needs it waits, and goes on when it is back.", now)
     else:
-        _tell(Kind.QUOTA_WARNING, quota, f"{percent} % of it is used.", now)
+        # Each percentage is a problem of its own: reaching 95 is told though 80 was.
+        _tell(Kind.QUOTA_WARNING, quota, f"{percent} % of it is used.", now, point=f":{percent}")
 
 
 def tell_of_flapping(quota: Quota, edges: int, now: datetime) -> None:
@@ -34,5 +37,16 @@ def tell_of_flapping(quota: Quota, edges: int, now: datetime) -> None:
     _tell(Kind.QUOTA_FLAPPING, quota, sentence, now)
 
 
-def _tell(kind: Kind, quota: Quota, sentence: str, at: datetime) -> None:
-    tell(Attention(kind, f"{kind}:{quota.key}", f"Quota {quota}", sentence, at))
+def _tell(kind: Kind, quota: Quota, sentence: str, at: datetime, *, point: str = "") -> None:
+    tell(
+        Attention(
+            kind,
+            f"{kind}:{quota.key}{point}",
+            f"Quota {quota}",
+            sentence,
+            at,
+            key=f"quota:{quota.pk}",
+            labels={"quota": quota.key},
+            url=reverse("admin:quotas_quota_change", args=[quota.pk]),
+        )
+    )

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
+from django.urls import reverse
+
 from alerts.attention import Attention, tell
+from alerts.states import Severity
 from scheduler.models import Fire, TaskRun
 from scheduler.states import EventTrigger, FireOutcome, RunState
 
@@ -23,6 +26,11 @@ class Kind(StrEnum):
     RUN_FLAPS = "run_flaps"
     SCHEDULE_BROKEN = "schedule_broken"
     SCHEDULE_MISSED = "schedule_missed"
+
+
+# One problem of the schedule, and not one for each of its runs.
+BY_SCHEDULE = frozenset({Kind.RUN_FAILED, Kind.RUN_POISON})
+CRITICAL = frozenset({Kind.RUN_POISON, Kind.SCHEDULE_BROKEN})
 
 
 def kind_of_transition(to: RunState, trigger: EventTrigger, *, ended: bool) -> Kind | None:
@@ -41,10 +49,33 @@ def kind_of_transition(to: RunState, trigger: EventTrigger, *, ended: bool) -> K
 
 
 def tell_of_runs(kind: Kind, run_ids: Iterable[int], sentence: str, at: datetime) -> None:
-    """Tell that the runs need a look. An approval point is told for itself, each other problem once a run."""
-    for run in TaskRun.objects.filter(pk__in=list(run_ids)).only("name", "stat_date", "attempt_count"):
-        point = f":{run.attempt_count}" if kind == Kind.RUN_ASKS else ""
-        tell(Attention(kind, f"{kind}:{run.pk}{point}", str(run), sentence, at))
+    """Tell that the runs need a look.
+
+    That a schedule's runs fail is one problem, until one of them is done; each approval point is one, and each other
+    problem of a run.
+    """
+    needed = ("name", "stat_date", "attempt_count", "schedule_id", "job")
+    for run in TaskRun.objects.filter(pk__in=list(run_ids)).only(*needed):
+        _tell_of_run(kind, run, sentence, at)
+
+
+def _tell_of_run(kind: Kind, run: TaskRun, sentence: str, at: datetime) -> None:
+    by_schedule = kind in BY_SCHEDULE and run.schedule_id is not None
+    key = f"schedule:{run.schedule_id}" if by_schedule else f"run:{run.pk}"
+    point = f":{run.attempt_count}" if kind == Kind.RUN_ASKS else ""
+    tell(
+        Attention(
+            kind,
+            f"{kind}:{key}{point}",
+            str(run),
+            sentence,
+            at,
+            severity=Severity.CRITICAL if kind in CRITICAL else Severity.WARNING,
+            key=key,
+            labels={"name": run.name, "job": run.job},
+            url=reverse("admin:scheduler_taskrun_change", args=[run.pk]),
+        )
+    )
 
 
 def tell_of_fires(fires: Iterable[Fire]) -> None:
@@ -59,4 +90,17 @@ def tell_of_fires(fires: Iterable[Fire]) -> None:
 
 
 def _tell_of_fire(kind: Kind, fire: Fire) -> None:
-    tell(Attention(kind, f"{kind}:{fire.schedule_id}", fire.schedule.name, fire.reason, fire.recorded_at))
+    schedule = fire.schedule
+    tell(
+        Attention(
+            kind,
+            f"{kind}:schedule:{schedule.pk}",
+            schedule.name,
+            fire.reason,
+            fire.recorded_at,
+            severity=Severity.CRITICAL if kind in CRITICAL else Severity.WARNING,
+            key=f"schedule:{schedule.pk}",
+            labels={"name": schedule.name, "job": schedule.job},
+            url=reverse("admin:scheduler_schedule_change", args=[schedule.pk]),
+        )
+    )

@@ -15,6 +15,7 @@ from scheduler import (
     rescuing,
     sealing,
 )
+from scheduler.all_clear import resolve_what_is_well
 from scheduler.identity import this_worker
 from scheduler.transitions import Claim
 
@@ -56,6 +57,12 @@ def resume_due() -> str:
 def poll_quotas() -> None:
     """Look at the quotas whose fallback check is due."""
     recovering.poll(clock=database_now)
+
+
+@shared_task(name="scheduler.all_clear")
+def all_clear() -> None:
+    """Resolve the alerts of what is well again."""
+    resolve_what_is_well(now=database_now())
 
 
 @shared_task(name="scheduler.replan")

@@ -43,7 +43,7 @@ def test_a_final_failure_is_told_and_one_that_will_be_retried_is_not(told: list[
     settle(retried, RunState.FAILED, AttemptOutcome.FAILED, reason="no upstream")
     assert told == []
     settle(final, RunState.FAILED, AttemptOutcome.FAILED, reason="no upstream")
-    assert kinds(told) == [("run_failed", f"run_failed:{final.pk}")]
+    assert kinds(told) == [("run_failed", f"run_failed:run:{final.pk}")]
     assert told[0].sentence == "no upstream"
 
 
@@ -68,13 +68,13 @@ def test_a_suspended_run_is_told_once_and_not_again_for_the_fires_that_give_way_
     rescuing.rescue_lost(now=NOW)
     firing.fire_all_due(now=NOW)
     assert Fire.objects.get(schedule=schedule).outcome == "skipped_overlap"
-    assert kinds(told) == [("run_suspended", f"run_suspended:{run.pk}")]
+    assert kinds(told) == [("run_suspended", f"run_suspended:run:{run.pk}")]
 
 
 def test_a_run_that_kills_its_workers_is_told_as_poison(told: list[Attention]) -> None:
     run = make_run(RunState.RUNNING, interruption_count=POISON_AFTER - 1, lease_expires_at=NOW - SECOND)
     rescuing.rescue_lost(now=NOW)
-    assert kinds(told) == [("run_poison", f"run_poison:{run.pk}")]
+    assert kinds(told) == [("run_poison", f"run_poison:run:{run.pk}")]
 
 
 def test_each_approval_point_is_told_for_itself(told: list[Attention]) -> None:
@@ -96,7 +96,7 @@ def test_a_broken_schedule_is_told(told: list[Attention]) -> None:
     schedule = make_schedule(due=NOW)
     Schedule.objects.filter(pk=schedule.pk).update(cron="0 25 * * *")
     firing.fire_all_due(now=NOW)
-    assert kinds(told) == [("schedule_broken", f"schedule_broken:{schedule.pk}")]
+    assert kinds(told) == [("schedule_broken", f"schedule_broken:schedule:{schedule.pk}")]
 
 
 @pytest.mark.parametrize(

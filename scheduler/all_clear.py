@@ -1,0 +1,126 @@
+"""What was wrong and is well again, by the rows: the alerts of schedules, runs and quotas are resolved by a scan, so
+that no fast way of a run has to ask whether there was one.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+
+from alerts.models import Alert
+from alerts.recording import resolve_alert
+from quotas.attention import Kind as QuotaKind
+from quotas.models import Quota
+from quotas.states import Verdict
+from scheduler.attention import Kind
+from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.states import FireOutcome, RunState
+
+HOUR = timedelta(hours=1)
+
+
+def resolve_what_is_well(*, now: datetime) -> int:
+    """Resolve the open alerts whose problem is gone; return how many it were.
+
+    One question a kind, of the alerts that are open.
+    """
+    by_kind: dict[str, dict[int, list[Alert]]] = {}
+    for alert in Alert.objects.filter(kind__in=WELL, resolved_at__isnull=True):
+        _, _, number = alert.subject.partition(":")
+        by_kind.setdefault(alert.kind, {}).setdefault(int(number or 0), []).append(alert)
+    return sum(_resolve(kind, alerts, now) for kind, alerts in by_kind.items())
+
+
+def _resolve(kind: str, alerts: Mapping[int, list[Alert]], now: datetime) -> int:
+    is_well, sentence = WELL[kind]
+    well = is_well(alerts, now)
+    return sum(resolve_alert(alert.fingerprint, now=now, sentence=sentence) for alert in well)
+
+
+# --- by kind ---------------------------------------------------------------------------------------------------
+
+
+def _done_since(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+    """Those whose schedule, or whose run in another try, has been done since."""
+    of_schedules = [alert for same in alerts.values() for alert in same if alert.subject.startswith("schedule:")]
+    of_runs = [alert for same in alerts.values() for alert in same if alert.subject.startswith("run:")]
+    for alert in of_schedules:
+        done = TaskRun.objects.filter(schedule=_number(alert), state=RunState.DONE, finished_at__gt=alert.last_at)
+        if done.exists():
+            yield alert
+    again = TaskRun.objects.filter(rerun_of__in=map(_number, of_runs), state=RunState.DONE)
+    reruns = set(again.values_list("rerun_of", flat=True))
+    yield from (alert for alert in of_runs if _number(alert) in reruns)
+
+
+def _left(*states: RunState) -> Callable[[Mapping[int, list[Alert]], datetime], Iterable[Alert]]:
+    """Those whose run is in none of the states any more."""
+
+    def left(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+        still = set(TaskRun.objects.filter(pk__in=alerts, state__in=states).values_list("pk", flat=True))
+        return [alert for run_id, same in alerts.items() if run_id not in still for alert in same]
+
+    return left
+
+
+def _answered(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+    """Those whose question is answered: the run asks nothing, or it asks another one by now."""
+    asking = dict(
+        TaskRun.objects.filter(pk__in=alerts, state=RunState.AWAITING_APPROVAL).values_list("pk", "attempt_count")
+    )
+    return [
+        alert
+        for run_id, same in alerts.items()
+        for alert in same
+        if not alert.fingerprint.endswith(f"run:{run_id}:{asking.get(run_id)}")
+    ]
+
+
+def _mended(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+    broken = set(Schedule.objects.filter(pk__in=alerts).exclude(broken_reason="").values_list("pk", flat=True))
+    return [alert for schedule_id, same in alerts.items() if schedule_id not in broken for alert in same]
+
+
+def _fired_since(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+    for schedule_id, same in alerts.items():
+        for alert in same:
+            fires = Fire.objects.filter(schedule=schedule_id, outcome=FireOutcome.STARTED)
+            if fires.filter(recorded_at__gt=alert.last_at).exists():
+                yield alert
+
+
+def _calm(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+    return [alert for same in alerts.values() for alert in same if alert.last_at <= now - HOUR]
+
+
+def _sufficient(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+    quotas = Quota.objects.filter(pk__in=alerts, verdict=Verdict.SUFFICIENT)
+    well = set(quotas.values_list("pk", flat=True))
+    return [alert for quota_id, same in alerts.items() if quota_id in well for alert in same]
+
+
+def _below_warning(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
+    warned = dict(Quota.objects.filter(pk__in=alerts).values_list("pk", "warned_percent"))
+    return [
+        alert
+        for quota_id, same in alerts.items()
+        for alert in same
+        if warned.get(quota_id, 0) < int(alert.fingerprint.rpartition(":")[2])
+    ]
+
+
+def _number(alert: Alert) -> int:
+    return int(alert.subject.partition(":")[2])
+
+
+WELL: Mapping[str, tuple[Callable[[Mapping[int, list[Alert]], datetime], Iterable[Alert]], str]] = {
+    Kind.RUN_FAILED: (_done_since, "A later run is done."),
+    Kind.RUN_POISON: (_done_since, "A later run is done."),
+    Kind.RUN_SUSPENDED: (_left(RunState.SUSPENDED), "A person has decided how it goes on."),
+    Kind.RUN_ASKS: (_answered, "The question is answered."),
+    Kind.RUN_NOT_RESUMED: (_left(RunState.PAUSED, RunState.RESUMING), "It goes on."),
+    Kind.RUN_FLAPS: (_calm, "It has not been paused for an hour."),
+    Kind.SCHEDULE_BROKEN: (_mended, "The schedule can be read again."),
+    Kind.SCHEDULE_MISSED: (_fired_since, "It fires again."),
+    QuotaKind.QUOTA_EXHAUSTED: (_sufficient, "The quota is back."),
+    QuotaKind.QUOTA_WARNING: (_below_warning, "Less of it is used."),
+    QuotaKind.QUOTA_FLAPPING: (_calm, "It has not come back for an hour."),
+}
