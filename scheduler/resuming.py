@@ -124,7 +124,7 @@ def _resume_batch(quota_id: int, resumption: Resumption, now: datetime) -> tuple
         moved = _move(books, quota, [by_key[key] for key in chosen], resumption, now)
         is_last = resumption.trial or len(chosen) < BATCH
         if resumption.trial and moved:
-            quota.trial_owner, quota.trial_until = owner_of(moved[0].run_id), now + TRIAL
+            _note_trial(books, by_key[chosen[0]].as_waiting(chains), now)
         elif is_last:
             _note_who_still_waits(books, waiting, plan, everybody_of=quota if resumption.is_for_all else None)
         if resumption.is_for_all:
@@ -147,26 +147,39 @@ def _without_quiet(runs: Sequence[PausedRun], now: datetime) -> list[PausedRun]:
 
 
 def _plan(books: Books, quota: Quota, waiting: Sequence[Waiting], resumption: Resumption, now: datetime) -> Plan:
-    tried = quota.pk if resumption.trial else None
     turns = TenantTurn.objects.filter(quota=quota).values_list("tenant", "served_at")
     # What is left of a period is not kept for a need that only the reset can meet.
     patience = None if quota.kind == Kind.PERIODIC else timedelta(seconds=quota.patience_seconds)
     return admit(
         waiting,
-        {link.pk: _left(link, now, tried=link.pk == tried) for link in books.quotas.values()},
+        {link.pk: _left(link, now, trial=resumption.trial) for link in books.quotas.values()},
         now=now,
         served=dict(turns),
         patience=patience,
     )
 
 
-def _left(quota: Quota, now: datetime, *, tried: bool) -> int | None:
-    """Return what may be admitted: nothing while the verdict is insufficient, whatever is there."""
+def _left(quota: Quota, now: datetime, *, trial: bool) -> int | None:
+    """Return what may be admitted: nothing while the verdict is insufficient, whatever is there.
+
+    A trial tries all unverified quotas that its run needs: each by itself would wait for the other.
+    """
     if quota.shadow:
         return None
-    if quota.verdict == Verdict.INSUFFICIENT and not tried:
+    if quota.verdict == Verdict.INSUFFICIENT and not (trial and _may_be_tried(quota, now)):
         return 0
     return availability.available(quota, now)
+
+
+def _may_be_tried(quota: Quota, now: datetime) -> bool:
+    return quota.provider_unverified and (quota.trial_until is None or quota.trial_until <= now)
+
+
+def _note_trial(books: Books, tries: Waiting, now: datetime) -> None:
+    """Note on each unverified quota who tries it."""
+    for quota_id in tries.needs:
+        if books.quotas[quota_id].provider_unverified:
+            books.quotas[quota_id].trial_owner, books.quotas[quota_id].trial_until = tries.key, now + TRIAL
 
 
 def _note_who_still_waits(books: Books, waiting: Sequence[Waiting], plan: Plan, *, everybody_of: Quota | None) -> None:

@@ -2,12 +2,14 @@
 
 import pytest
 
-from scheduler import firing, running, schedules
+from quotas import observing, scans
+from scheduler import firing, pausing, recovering, running, schedules
 from scheduler.cron import cron
 from scheduler.models import Approval, TaskRun
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, RunState
 from tests.audit import A_MOMENT, Stretch, audit_schedule
+from tests.quotas.factories import make_quota
 from tests.scheduler.factories import HOUR, MINUTE, NOW, WORKER, launched, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
@@ -45,3 +47,20 @@ def test_a_skip_that_begins_with_an_instant_that_is_recorded_already_still_tells
     schedule.refresh_from_db()
     hourly = Stretch(cron("0 * * * *", "UTC"), ten, ten + 6 * HOUR - A_MOMENT)
     audit_schedule(schedule, [hourly], replayed_after=[])
+
+
+def test_a_run_that_needs_two_providers_which_both_refused_tries_them_both_at_once() -> None:
+    """Each by itself would wait for the other to be tried."""
+    account = make_quota()
+    calls = make_quota(parent=account)
+    run = make_run(quota=calls)
+    for quota in (account, calls):
+        observing.observe(quota.key, {"Retry-After": "60"}, status=429, now=NOW)
+    assert pausing.hold_back([launched(run)], now=NOW) == {run.pk}
+
+    after = NOW + 2 * MINUTE
+    scans.evaluate_due(now=after)
+    assert recovering.try_providers(now=after) == 1
+    run.refresh_from_db()
+    assert run.state == RunState.RESUMING
+    assert recovering.try_providers(now=after) == 0, "one at a time"
