@@ -206,3 +206,9 @@ def test_a_raised_limit_acts_at_once(client: Redis, name: str) -> None:
     raised = Limiter(client, name, [Window(15, MINUTE)])
     assert raised.left() == 5
     assert [passes(raised) for _ in range(6)] == [True] * 5 + [False]
+
+
+def test_after_a_raise_nobody_overtakes_those_who_already_wait(client: Redis, name: str) -> None:
+    waiting = slots(Limiter(client, name, [Window(1, MINUTE)]), 2)[-1]
+    raised = Limiter(client, name, [Window(4, MINUTE)])
+    assert slots(raised, 2) == [waiting, waiting]
