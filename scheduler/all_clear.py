@@ -4,6 +4,9 @@ that no fast way of a run has to ask whether there was one.
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from alerts.models import Alert
 from alerts.recording import resolve_alert
@@ -42,10 +45,8 @@ def _done_since(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Al
     """Those whose schedule, or whose run in another try, has been done since."""
     of_schedules = [alert for same in alerts.values() for alert in same if alert.subject.startswith("schedule:")]
     of_runs = [alert for same in alerts.values() for alert in same if alert.subject.startswith("run:")]
-    for alert in of_schedules:
-        done = TaskRun.objects.filter(schedule=_number(alert), state=RunState.DONE, finished_at__gt=alert.last_at)
-        if done.exists():
-            yield alert
+    done = TaskRun.objects.filter(schedule=OuterRef("pk"), state=RunState.DONE).order_by("-id")
+    yield from _later_than(of_schedules, _latest(of_schedules, done.values("finished_at")[:1]))
     again = TaskRun.objects.filter(rerun_of__in=map(_number, of_runs), state=RunState.DONE)
     reruns = set(again.values_list("rerun_of", flat=True))
     yield from (alert for alert in of_runs if _number(alert) in reruns)
@@ -80,11 +81,9 @@ def _mended(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]
 
 
 def _fired_since(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
-    for schedule_id, same in alerts.items():
-        for alert in same:
-            fires = Fire.objects.filter(schedule=schedule_id, outcome=FireOutcome.STARTED)
-            if fires.filter(recorded_at__gt=alert.last_at).exists():
-                yield alert
+    every = [alert for same in alerts.values() for alert in same]
+    started = Fire.objects.filter(schedule=OuterRef("pk"), outcome=FireOutcome.STARTED).order_by("-id")
+    return _later_than(every, _latest(every, started.values("recorded_at")[:1]))
 
 
 def _calm(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable[Alert]:
@@ -105,6 +104,16 @@ def _below_warning(alerts: Mapping[int, list[Alert]], now: datetime) -> Iterable
         for alert in same
         if warned.get(quota_id, 0) < int(alert.fingerprint.rpartition(":")[2])
     ]
+
+
+def _latest(alerts: Iterable[Alert], instant: QuerySet[Any, Any]) -> dict[int, datetime | None]:
+    """Return by schedule the latest instant of what is asked for."""
+    schedules = Schedule.objects.filter(pk__in=[_number(alert) for alert in alerts])
+    return dict(schedules.annotate(latest=Subquery(instant)).values_list("pk", "latest"))
+
+
+def _later_than(alerts: Iterable[Alert], latest: Mapping[int, datetime | None]) -> list[Alert]:
+    return [alert for alert in alerts if (at := latest.get(_number(alert))) is not None and at > alert.last_at]
 
 
 def _number(alert: Alert) -> int:
