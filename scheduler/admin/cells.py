@@ -11,10 +11,12 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from project.kit.admin import absolute, badge, span
+from quotas.models import Quota
 from scheduler.admin.questions import PATIENCE
-from scheduler.models import Attempt, Fire, TaskRun
+from scheduler.models import Attempt, Fire, Schedule, TaskRun
 from scheduler.states import COLOURS, AttemptOutcome, FireKind, FireOutcome, RunState
 
 FIRE_COLOURS = {
@@ -132,6 +134,21 @@ def row_link(row: Model, text: str = "") -> SafeString:
     """Return a link to the page of a row, under its own name unless another text is given."""
     address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
     return format_html('<a href="{}">{}</a>', address, text or str(row))
+
+
+def amount(units: int, quota: Quota) -> str:
+    """Return an amount of a quota with its unit."""
+    return f"{units:,} {quota.unit}".rstrip()
+
+
+def valve(terms: Schedule | TaskRun) -> str | None:
+    """Return how far a paused run goes on by itself; None: as often as its quotas allow it."""
+    if terms.resume_by_hand:
+        return _("only after a person agreed")
+    if terms.resume_limit is None:
+        return None
+    text = ngettext("%(count)s time at most", "%(count)s times at most", terms.resume_limit)
+    return text % {"count": terms.resume_limit}
 
 
 def seal(text: str) -> SafeString:

@@ -66,7 +66,7 @@ def _facts(run: TaskRun, quotas: QuotaFacts, now: datetime) -> list[tuple[str, A
         (_("to be begun by"), both(run.deadline_at, now) if resuming and run.deadline_at else None),
         (_("tries the provider of"), _quota_link(quotas.tries) if quotas.tries else None),
         (_("needs to begin"), _need_to_begin(run)),
-        (_("goes on by itself"), _valve(run)),
+        (_("goes on by itself"), cells.valve(run)),
     ]
     return [(label, value) for label, value in facts if value is not None]
 
@@ -106,16 +106,7 @@ def _need_to_begin(run: TaskRun) -> SafeString | None:
     if run.quota is None:
         return None
     need = run.quota_need or run.quota.default_step
-    return format_html("{} {}", _amount(need, run.quota), _quota_link(run.quota))
-
-
-def _valve(run: TaskRun) -> str | None:
-    if run.resume_by_hand:
-        return _("only after a person agreed")
-    if run.resume_limit is None:
-        return None
-    text = ngettext("%(count)s time at most", "%(count)s times at most", run.resume_limit)
-    return text % {"count": run.resume_limit}
+    return format_html("{} {}", cells.amount(need, run.quota), _quota_link(run.quota))
 
 
 # --- waits -----------------------------------------------------------------------------------------------------
@@ -127,15 +118,11 @@ def _wait_line(need: Need, now: datetime) -> dict[str, Any]:
     return {
         "quota": _quota_link(need.quota),
         "lacking": _quota_link(link) if link is not need.quota else "",
-        "need": _amount(need.amount, need.quota),
-        "left": _("unlimited") if left is None else _amount(left, link),
+        "need": cells.amount(need.amount, need.quota),
+        "left": _("unlimited") if left is None else cells.amount(left, link),
         "since": when(need.wait.since, now) if need.wait else "",
         "why": need.wait.get_why_display() if need.wait else "",
     }
-
-
-def _amount(units: int, quota: Quota) -> str:
-    return f"{units:,} {quota.unit}".rstrip()
 
 
 def _quota_link(quota: Quota) -> SafeString:

@@ -69,6 +69,17 @@ FIELDSETS: tuple[tuple[Any, Any], ...] = (
             )
         },
     ),
+    (
+        gettext_lazy("Quota"),
+        {
+            "fields": ("quota", "quota_need", "resume_limit", "resume_by_hand"),
+            "description": gettext_lazy(
+                "A run that its quotas refuse is paused with its checkpoint, and goes on by itself when they allow it. "
+                "While the quota chosen here is used up, runs wait without being launched. What a job charges is up to "
+                "the job."
+            ),
+        },
+    ),
 )
 
 
@@ -94,6 +105,14 @@ class ParamsField(forms.JSONField):
         if not isinstance(read, dict):
             raise ValidationError(_('Write the parameters as a JSON object, as in {"name": "value"}.'))
         return read
+
+
+class QuotaField(forms.ModelChoiceField):
+    """A quota, by its key: that is how jobs and people call it."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        """Return the key, with the title where it has one."""
+        return f"{obj.key} – {obj.title}" if obj.title else obj.key
 
 
 class ScheduleForm(VersionLockedForm):
@@ -143,6 +162,7 @@ class ScheduleForm(VersionLockedForm):
             "quiet_from": ClockInput(),
             "quiet_until": ClockInput(),
         }
+        field_classes: ClassVar = {"quota": QuotaField}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         instance = kwargs.get("instance")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from project.kit.admin import badge, when
 from scheduler import cron, schedules
-from scheduler.admin import cells, triggers, why
+from scheduler.admin import cells, schedule_quota, triggers, why
 from scheduler.admin.questions import PATIENCE
 from scheduler.admin.schedule_form import ScheduleForm
 from scheduler.cron import Trigger, TriggerError
@@ -45,6 +45,7 @@ def overview(schedule: Schedule, now: datetime) -> dict[str, Any]:
     runs = TaskRun.objects.filter(schedule=schedule).order_by("-id")
     return {
         "badge": schedule_badge(schedule, now),
+        "quota_facts": schedule_quota.facts(schedule, now),
         "why": why.shown(explain(schedule, now=now), now),
         "upcoming": _upcoming_of(schedule, now),
         "fires": [_fire_line(fire, now) for fire in fires.defer(*_heavy("run__"))[:FIRES_SHOWN]],

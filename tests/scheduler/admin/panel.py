@@ -79,6 +79,9 @@ class _Fields(HTMLParser):
             self._inside = field.get("id") == self._form_id
         elif not self._inside:
             return
+        elif tag == "input" and field.get("type") == "checkbox":
+            if "checked" in field:
+                self.values[field["name"]] = "on"
         elif tag == "input" and field.get("type") != "submit":
             self.values[field["name"]] = field.get("value", "")
         elif tag == "select":
