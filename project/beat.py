@@ -32,6 +32,8 @@ SCANS = {
     ),
     "poll quotas": Scan("scheduler.poll_quotas", timedelta(seconds=5), "what the events missed is found"),
     "all clear": Scan("scheduler.all_clear", timedelta(seconds=10), "what is well again is told"),
+    "deliver alerts": Scan("alerts.deliver_due", timedelta(seconds=1), "whoever is told of a problem is told soon"),
+    "repeat alerts": Scan("alerts.repeat", timedelta(minutes=1), "what stays open is told again"),
     "correct next runs": Scan(
         "scheduler.replan", timedelta(minutes=10), "rules of zones change, clocks jump and return"
     ),

@@ -1,0 +1,125 @@
+"""Channels come and change. Every way to write one leads through here: form, command, API, try-out."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from alerts.channels.base import Endpoint, Refused
+from alerts.channels.recognising import settle_format
+from alerts.channels.registry import HTTP_FORMATS
+from alerts.models import Channel
+from project.kit.outbound import BadAddress, check_address
+from project.kit.secrets import Secret
+from project.kit.wall_clocks import suggestion, zone_names
+
+EDITABLE_FIELDS = (
+    "name",
+    "enabled",
+    "format",
+    "address",
+    "secrets",
+    "keyword",
+    "kinds",
+    "least_severity",
+    "labels",
+    "repeat_hours",
+    "quiet_from",
+    "quiet_until",
+    "timezone",
+    "retry_ambiguous",
+)
+# What the address is checked against, only when one of them really changed: an old row can still be renamed.
+ENDPOINT_FIELDS = frozenset({"format", "address", "secrets", "keyword"})
+
+
+class StaleVersion(Exception):
+    """Somebody else saved the channel meanwhile; `current` is what it is now."""
+
+    def __init__(self, current: Channel) -> None:
+        super().__init__(f"“{current.name}” was changed by somebody else meanwhile. Look at it and save again.")
+        self.current = current
+
+
+def create(*, name: str, address: str, now: datetime, **fields: Any) -> Channel:
+    """Create a channel.
+
+    Raises:
+        ValidationError: a field is wrong; each message says which and what would be right.
+    """
+    channel = Channel(name=name, **fields)
+    channel.address = Secret.of(address)
+    save_new(channel, now=now)
+    return channel
+
+
+def save_new(channel: Channel, *, now: datetime) -> None:
+    """Insert a filled-in channel.
+
+    Raises:
+        ValidationError: as `create`.
+    """
+    _check(channel)
+    _settle_endpoint(channel)
+    channel.created_at = channel.updated_at = now
+    channel.full_clean(validate_constraints=False)
+    channel.save(force_insert=True)
+
+
+def save_changes(channel: Channel, *, expected_version: int, now: datetime) -> list[str]:
+    """Write what really changed and return the names of those fields.
+
+    Raises:
+        StaleVersion: it was saved by somebody else since `expected_version`.
+        ValidationError: as `create`.
+    """
+    with transaction.atomic():
+        current = Channel.objects.select_for_update().get(pk=channel.pk)
+        if current.version != expected_version:
+            raise StaleVersion(current)
+        changed = [name for name in EDITABLE_FIELDS if getattr(channel, name) != getattr(current, name)]
+        if not changed:
+            return []
+        _check(channel)
+        if ENDPOINT_FIELDS.intersection(changed):
+            _settle_endpoint(channel)
+        channel.version, channel.updated_at = current.version + 1, now
+        channel.full_clean(validate_constraints=False)
+        channel.save(update_fields=[*{*changed, "format"}, "address_shown", "version", "updated_at"])
+    return changed
+
+
+def _check(channel: Channel) -> None:
+    faults = {}
+    if channel.timezone not in zone_names():
+        faults["timezone"] = f"The time zone “{channel.timezone}” is not known. {suggestion(channel.timezone)}"
+    if (channel.quiet_from is None) != (channel.quiet_until is None):
+        missing = "quiet_from" if channel.quiet_from is None else "quiet_until"
+        faults[missing] = "Quiet hours need both ends: from when and until when."
+    elif channel.quiet_from is not None and channel.quiet_from == channel.quiet_until:
+        faults["quiet_until"] = "Quiet hours that begin and end at the same time would never end. Choose another end."
+    if faults:
+        raise ValidationError(faults)
+
+
+def _settle_endpoint(channel: Channel) -> None:
+    """Choose the format where none was, and check the address: for its platform, and that it does not lead inwards."""
+    address = as_secret(channel.address).reveal().strip()
+    secrets = as_secret(channel.secrets).reveal()
+    try:
+        channel.format = settle_format(Endpoint(address, tuple(secrets.split()), channel.keyword), channel.format)
+        if channel.format in HTTP_FORMATS:
+            checked = check_address(address, allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD)
+            address, channel.address_shown = checked.url, checked.host
+        else:
+            channel.address_shown = channel.format
+    except (Refused, BadAddress) as error:
+        raise ValidationError({"address": str(error)}) from None
+    channel.address, channel.secrets = Secret.of(address), as_secret(channel.secrets)
+
+
+def as_secret(value: str | Secret) -> Secret:
+    """Return the value of a secret column as a secret, also before it was saved."""
+    return value if isinstance(value, Secret) else Secret.of(value)

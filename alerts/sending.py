@@ -1,0 +1,83 @@
+"""Sends one message to one channel, by whichever way its format goes. Network I/O: never within a transaction."""
+
+import smtplib
+
+from apprise import Apprise as AppriseLibrary
+from django.conf import settings
+from django.core.mail import get_connection
+
+from alerts.channels.base import Answer, Endpoint, Letter, Notice, Refused, Request, Verdict
+from alerts.channels.email import as_mail
+from alerts.channels.judging import judge
+from alerts.channels.registry import APPRISE, EMAIL, HTTP_FORMATS, format_of
+from alerts.messages import Message
+from alerts.models import Channel
+from alerts.states import DeliveryOutcome
+from project.kit.clock import database_now
+from project.kit.outbound import Answered, NotTaken, Unanswered, post
+from project.kit.secrets import UnreadableSecret
+
+TIMEOUT_SECONDS = 15.0
+
+
+def send(channel: Channel, message: Message) -> tuple[Verdict, int | None]:
+    """Send the message and return what came of it, with the HTTP status if there was one. It never raises: what cannot
+    be sent is a verdict as well.
+    """
+    try:
+        endpoint = endpoint_of(channel)
+        written = format_of(channel.format).render(message, endpoint, now=database_now())
+    except (Refused, LookupError, UnreadableSecret) as error:
+        return Verdict(DeliveryOutcome.PERMANENT, "", str(error)), None
+    match written:
+        case Request():
+            return _post(channel.format, written)
+        case Letter():
+            return _mail(written), None
+        case Notice():
+            return _notify(written), None
+
+
+def endpoint_of(channel: Channel) -> Endpoint:
+    """Return where to and as whom, with its secrets revealed.
+
+    Raises:
+        UnreadableSecret: they were encrypted with a key that is not given any more.
+        Refused: the keyword cannot be.
+    """
+    secrets = channel.secrets.reveal() if channel.secrets else ""
+    return Endpoint(channel.address.reveal(), tuple(secrets.split()), channel.keyword)
+
+
+def _post(name: str, request: Request) -> tuple[Verdict, int | None]:
+    posted = post(
+        request.url,
+        request.body,
+        request.headers,
+        timeout_seconds=TIMEOUT_SECONDS,
+        allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD,
+    )
+    match posted:
+        case Answered():
+            answer = Answer(posted.status, posted.headers, posted.body)
+            return judge(HTTP_FORMATS[name], request.url, answer), posted.status
+        case NotTaken():
+            outcome = DeliveryOutcome.PERMANENT if posted.final else DeliveryOutcome.RETRY
+            return Verdict(outcome, "", posted.sentence), None
+        case Unanswered():
+            return Verdict(DeliveryOutcome.AMBIGUOUS, "", posted.sentence), None
+
+
+def _mail(letter: Letter) -> Verdict:
+    try:
+        with get_connection(timeout=TIMEOUT_SECONDS) as connection:
+            connection.send_messages([as_mail(letter)])
+    except (smtplib.SMTPException, OSError) as error:
+        return EMAIL.judge(error)
+    return EMAIL.judge(None)
+
+
+def _notify(notice: Notice) -> Verdict:
+    library = AppriseLibrary()
+    library.add(notice.address)
+    return APPRISE.judge(bool(library.notify(body=notice.text, title=notice.title)))

@@ -1,0 +1,31 @@
+"""The doors through which Celery comes in: three lines that call a domain function."""
+
+from celery import shared_task
+
+from alerts import delivering, repeating
+from alerts.sending import send
+from project.kit.clock import database_now
+
+QUEUE = "alerts"
+# A hint that waits for longer is not needed any more: the next scan has sent another.
+HINT_EXPIRES_SECONDS = 10
+
+
+@shared_task(name="alerts.deliver_due")
+def deliver_due() -> None:
+    """Send a hint for each channel that has something to send."""
+    for channel_id in delivering.channels_to_serve(now=database_now()):
+        serve.apply_async([channel_id], queue=QUEUE, expires=HINT_EXPIRES_SECONDS)
+
+
+@shared_task(name="alerts.serve")
+def serve(channel_id: int) -> None:
+    """Send what waits for the channel."""
+    delivering.serve(channel_id, send=send, clock=database_now)
+
+
+@shared_task(name="alerts.repeat")
+def repeat() -> None:
+    """Tell open alerts again, and flapping ones once they are calm."""
+    repeating.repeat_open(now=database_now())
+    repeating.end_flapping(now=database_now())
