@@ -107,7 +107,7 @@ class ParamsField(forms.JSONField):
         return read
 
 
-class QuotaField(forms.ModelChoiceField):
+class QuotaField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """A quota, by its key: that is how jobs and people call it."""
 
     def label_from_instance(self, obj: Any) -> str:

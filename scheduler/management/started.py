@@ -66,7 +66,10 @@ def _glance(run: TaskRun) -> Glance:
     return Glance(says(run), run.progress_done, run.progress_total, run.finished_at is not None)
 
 
-# Its answer would change with each second's progress; everything else is said in full, once.
+# Their answers would change with each second's progress, and with each run that waits beside it; everything else is
+# said in full, once.
 _SHORT: dict[RunState, Callable[[TaskRun], str]] = {
     RunState.RUNNING: lambda run: f"Run #{run.pk} is running, attempt {run.attempt_count}:",
+    RunState.PAUSED: lambda run: f"Run #{run.pk} is paused. {run.reason}".rstrip(),
+    RunState.RESUMING: lambda run: f"Run #{run.pk} is resuming. {run.reason}".rstrip(),
 }

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from datetime import datetime
 from typing import Any
 
-from scheduler import operations
+from scheduler import operations, wording
 from scheduler.explaining import explain_run, next_in_words
 from scheduler.management.lookups import find_run
 from scheduler.management.started import add_wait, told_of, waited_for
@@ -21,9 +21,12 @@ WAYS = {
 
 
 class Command(Verb):
-    """Let a suspended run go on, or retry one now that waits for its time."""
+    """Let a suspended or paused run go on, or retry one now that waits for its time."""
 
-    help = "Let a run go on now: one that is suspended, that waits for its retry, or that is put off."
+    help = (
+        "Let a run go on now: one that is suspended, that waits for its retry, or that is put off; and one that waits"
+        " for a quota, whatever held or delayed it, as soon as its quotas allow it."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare what can be said."""
@@ -35,13 +38,18 @@ class Command(Verb):
     def act(self, options: dict[str, Any], now: datetime) -> Told:
         """Make it due, in the way that fits its state, and wait for it if asked."""
         run = find_run(options["run"])
-        go_on = WAYS.get(RunState(run.state))
-        if go_on is None or run.finished_at is not None:
-            raise _not_waiting(run, now)
-        go_on(run, now=now, actor=actor(), reason=options["reason"])
-        if options["wait"]:
-            return waited_for(run)
-        return told_of(run, f"Run #{run.pk} is due now.")
+        sentence = _let_go_on(run, now, options["reason"])
+        return waited_for(run) if options["wait"] else told_of(run, sentence)
+
+
+def _let_go_on(run: TaskRun, now: datetime, reason: str) -> str:
+    if run.state in (RunState.PAUSED, RunState.RESUMING):
+        return wording.resumed(run.pk, operations.resume(run, now=now, actor=actor(), reason=reason))
+    go_on = WAYS.get(RunState(run.state))
+    if go_on is None or run.finished_at is not None:
+        raise _not_waiting(run, now)
+    go_on(run, now=now, actor=actor(), reason=reason)
+    return f"Run #{run.pk} is due now."
 
 
 def _not_waiting(run: TaskRun, now: datetime) -> NotPossible:
