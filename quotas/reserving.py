@@ -170,10 +170,8 @@ def use_admission(books: Books, quota: Quota, owner: str) -> int:
     """End what an admission holds for the owner in the locked quota, so that it can be charged; return how much."""
     if not owner:
         return 0
-    held = Reservation.objects.select_for_update().filter(
-        quota=quota, owner=owner, state=ReservationState.HELD, purpose=Purpose.ADMISSION
-    )
-    admissions = list(held)
+    held = Reservation.objects.filter(quota=quota, owner=owner, state=ReservationState.HELD, purpose=Purpose.ADMISSION)
+    admissions = list(held.select_for_update().order_by("pk"))  # as `renew` locks them
     _end(books, admissions, ReservationState.SETTLED, books.now)
     return sum(admission.amount for admission in admissions)
 

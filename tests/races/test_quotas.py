@@ -319,6 +319,25 @@ def test_charges_admissions_scans_and_releases_in_all_orders_never_wait_for_each
     audit()
 
 
+def test_a_heartbeat_and_a_charge_of_the_same_owner_lock_its_admissions_in_the_same_order() -> None:
+    quota = make_quota(100)
+    with transaction.atomic():
+        books = open_books_of_all([quota.pk], NOW)
+        for number in range(2):
+            need = Need("run:1", quota.pk, 10)
+            reserving.reserve_for_admission(books, [need], key=f"edge {number}", lease=HOUR)
+        books.save(Cause.SPENDING)
+    first = Reservation.objects.earliest("pk")
+    renew = partial(reserving.renew, ["run:1"], now=NOW)
+    with no_retry(), winner_holding(first, then=renew) as go_on:
+        charge = Background(partial(spend, quota, 15, owner="run:1"))
+        charge.wait_until_it_waits()
+        go_on.set()
+        charge.result()
+    assert (now_is(quota).used, now_is(quota).reserved) == (15, 0)
+    audit()
+
+
 @contextmanager
 def no_retry() -> Iterator[None]:
     """Let nothing be tried twice, so that a deadlock is seen."""
