@@ -160,6 +160,19 @@ def _periodic_rule(quota: Quota) -> str:
             return _("cron %(expression)s") % {"expression": quota.reset_cron}
 
 
+def goes_on_above(quota: Quota) -> str:
+    """Return what has to be available for paused work to go on, as a sentence."""
+    bar = availability.bar(quota)
+    if not bar:
+        return _("Paused work goes on once anything is available.")
+    return _("Paused work goes on once more than %(bar)s are available.") % {"bar": f"{bar:,}"}
+
+
+def some_time(quota: Quota) -> str:
+    """Return what to say where nobody knows when the quota is back."""
+    return _("when it is topped up") if quota.kind == Kind.CAPACITY else _("unknown")
+
+
 def waiting(count: int, since: datetime | None, now: datetime) -> SafeString:
     """Return how many wait, or where nobody counts them since when the oldest does."""
     if count:

@@ -186,10 +186,7 @@ def _figures(quota: Quota, now: datetime) -> dict[str, str]:
 
 
 def _what_waits(quota: Quota) -> list[str]:
-    if quota.verdict != Verdict.INSUFFICIENT:
-        return []
-    bar = availability.bar(quota)
-    return [_("Work that waits goes on once more than %(bar)s are available.") % {"bar": f"{bar:,}"}]
+    return [cells.goes_on_above(quota)] if quota.verdict == Verdict.INSUFFICIENT else []
 
 
 TOP_UP = ObjectAction(

@@ -73,8 +73,7 @@ def _expected(place: Place, quota: Quota, now: datetime) -> SafeString:
     if place.goes_on:
         return badge(_("goes on"), "green", _("It fits into what is available."))
     if place.expected_at is None:
-        words = _("when it is topped up") if quota.kind == Kind.CAPACITY else _("unknown")
-        return format_html('<span class="quiet">{}</span>', words)
+        return format_html('<span class="quiet">{}</span>', cells.some_time(quota))
     return cells.both(place.expected_at, now)
 
 
@@ -89,10 +88,9 @@ def _next_step(quota: Quota, now: datetime) -> str:
         return _provider_step(quota, now)
     if quota.limit == 0:
         return _("Its limit is 0: nothing goes on before somebody raises it.")
-    said = _("Paused work goes on once more than %(bar)s are available.")
     if quota.kind == Kind.CAPACITY:
-        said = _("Paused work goes on once more than %(bar)s are available: top it up, or set its limit.")
-    return said % {"bar": f"{availability.bar(quota):,}"}
+        return " ".join((cells.goes_on_above(quota), _("Top it up, or set its limit.")))
+    return cells.goes_on_above(quota)
 
 
 def _provider_step(quota: Quota, now: datetime) -> str:

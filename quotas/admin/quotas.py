@@ -220,7 +220,9 @@ class QuotaAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Show the form, with the zones to choose from."""
+        """Show the form, with the zones to choose from, under the quota's stored title."""
+        if context["original"] is not None:  # it carries what was typed
+            context["original"] = self.get_queryset(request).get(pk=context["original"].pk)
         context |= {
             "show_save_and_add_another": False,
             "show_save_and_continue": False,

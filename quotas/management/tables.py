@@ -83,6 +83,6 @@ def _place_row(number: int, place: Place, quota: Quota) -> Sequence[str]:
     elif place.work.held:
         expected = "held"
     else:
-        expected = cells.by_own_clock(quota, place.expected_at) if place.expected_at else "unknown"
+        expected = cells.by_own_clock(quota, place.expected_at) if place.expected_at else cells.some_time(quota)
     need = cells.amount(place.need(quota), quota.unit)
     return str(number), place.work.title, need, expected, place.obstacle or place.work.why

@@ -79,7 +79,9 @@ def test_one_quota_is_shown_with_who_waits_and_programs_get_the_same(shell: Shel
     first, second = wait_for(quota, 30, 20)
     text = shell.says("quota", "show", "sms")
     assert "Waiting, in the order in which it goes on:" in text
-    assert re.search(rf"1 +{first.title} +30 messages +unknown +“sms” lacks 30 of the 30 that it needs.", text)
+    assert re.search(
+        rf"1 +{first.title} +30 messages +when it is topped up +“sms” lacks 30 of the 30 that it needs.", text
+    )
     values = shell.values("quota", "show", "sms")
     assert (values["available"], values["verdict"], values["smallest_need_that_waits"]) == (0, "insufficient", 20)
     assert [place["work"] for place in values["waiting"]] == [first.waiting.key, second.waiting.key]
@@ -122,7 +124,7 @@ def test_a_simulation_says_who_would_go_on_and_changes_nothing(shell: Shell) -> 
     text = shell.says("quota", "simulate", "sms", "--top-up", 500)
     assert text.startswith("With a limit of 1,500, 1 of 2 that wait would go on. Nothing was changed.")
     assert re.search(rf"1 +{first.title} +200 +goes on", text)
-    assert re.search(rf"2 +{second.title} +900 +unknown", text)
+    assert re.search(rf"2 +{second.title} +900 +when it is topped up", text)
     assert shell.values("quota", "simulate", "sms", "--limit", 3000)["go_on"] == 2
     assert shell.says("quota", "simulate", "sms", "--limit", "none").startswith("Without a limit, 2 of 2")
     assert snapshot() == before

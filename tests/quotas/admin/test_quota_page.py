@@ -65,7 +65,7 @@ def test_an_insufficient_quota_says_what_has_to_happen() -> None:
     Quota.objects.filter(pk=refused.pk).update(blocked_until=now + HOUR, blocked_count=3)
     Quota.objects.filter(pk=unknown.pk).update(blocked_until=now + HOUR, blocked_without_reset=True)
     Quota.objects.filter(pk=unverified.pk).update(provider_unverified=True, trial_owner="run:9")
-    assert "once more than 10 are available: top it up, or set its limit." in shown(topped_up)
+    assert "once more than 10 are available. Top it up, or set its limit." in shown(topped_up)
     assert "insufficient blocked" in shown(blocked)
     assert "Its limit is 0: nothing goes on before somebody raises it." in shown(blocked)
     assert "Its provider refuses. Work goes on when the provider has been seen to answer again." in shown(refused)
@@ -125,9 +125,9 @@ def test_who_waits_stands_in_the_order_in_which_it_goes_on_with_when_and_why() -
     assert order == sorted(order)
     back = f"{quota.period_end:%Y-%m-%d %H:%M}"
     later = f"{quota.period_end + timedelta(days=1):%Y-%m-%d %H:%M}" if quota.period_end else ""
-    assert f"{first.title} Its budget is used up. “{quota.key}” lacks 55 of the 60 that it needs. 60 {back}" in text
+    assert f"{first.title} “{quota.key}” lacks 55 of the 60 that it needs. 60 {back}" in text
     assert f"60 {later} in 1 d" in text  # behind the first one, the next period is not enough
-    assert f"{held.title} Its budget is used up. A person has to agree. 1 held" in text
+    assert f"{held.title} A person has to agree. 1 held" in text
 
 
 def test_what_fits_goes_on() -> None:

@@ -34,7 +34,7 @@ def test_it_says_who_would_go_on_and_who_would_still_wait() -> None:
     going, staying = text.split("Would go on")[1].split("Would still wait")
     assert first.title in going
     assert second.title in going
-    assert f"{third.title} Its budget is used up. “{quota.key}” lacks 300 of the 400 that it needs." in staying
+    assert f"{third.title} “{quota.key}” lacks 300 of the 400 that it needs." in staying
     assert snapshot() == before
 
 

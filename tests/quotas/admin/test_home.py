@@ -1,0 +1,62 @@
+"""The home page shows which quotas are short, and each number is that of the list behind it."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from quotas.models import Quota
+from tests.quotas.admin.desk import make_quota, member, viewer, wait_for
+from tests.scheduler.admin.panel import chief, listed, text_of
+
+pytestmark = pytest.mark.django_db
+
+HOME = reverse("admin:index")
+
+
+def make_short_quotas(count: int) -> None:
+    """Create so many quotas that are used up and waited for, and as many that are not."""
+    for _ in range(count):
+        wait_for(make_quota(10, used=10), 5)
+        make_quota(10)
+
+
+def test_every_number_is_that_of_the_list_behind_it() -> None:
+    make_short_quotas(3)
+    Quota.objects.filter(verdict="sufficient").update(provider_unverified=True)
+    client = chief()
+    tiles = client.get(HOME).context["home"]["quotas"]
+    assert {str(tile.label): tile.count for tile in tiles} == {
+        "quotas": 6,
+        "insufficient": 3,
+        "refused by the provider": 0,
+        "provider unverified": 3,
+        "80 % used": 3,
+    }
+    assert [tile.count for tile in tiles] == [len(listed(client.get(tile.url))) for tile in tiles]
+
+
+def test_a_short_quota_is_shown_with_who_waits() -> None:
+    quota = make_quota(10, used=10, title="SMS credits", unit="messages")
+    wait_for(quota, 5, 7)
+    assert "SMS credits 0 % 0 / 10 messages now 2 wait" in text_of(viewer().get(HOME))
+
+
+def test_who_may_not_see_quotas_is_shown_none() -> None:
+    make_quota(10, used=10, title="SMS credits")
+    assert "SMS credits" not in text_of(member("refund_quota").get(HOME))
+
+
+def test_home_asks_as_often_for_many_quotas_as_for_few() -> None:
+    client = viewer()
+
+    def queries() -> int:
+        client.get(HOME)
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(HOME).status_code == 200
+        return len(captured)
+
+    make_short_quotas(1)
+    few = queries()
+    make_short_quotas(8)
+    assert queries() == few
