@@ -55,11 +55,14 @@ class _Leased:
 
 
 def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
-    """Lease up to `limit` due runs, the most urgent first, and send hints for them, as many as the broker may hold.
+    """Lease due runs, the most urgent first, and send hints for them, as many as the broker may hold.
 
     A run waits while an older run of its exclusive key has not ended, is put off in its schedule's quiet hours, and is
     paused while its quota refuses it.
     If the broker cannot be reached the rows stay due, nothing is lost, and the result says so.
+
+    Args:
+        limit: so many runs at most; None: as many as there is room for hints, of which several short runs share one.
     """
     try:
         with current_app.producer_pool.acquire(block=True, timeout=5) as producer:

@@ -260,6 +260,7 @@ def _ask_to_cancel(run: TaskRun, now: datetime, actor: str, reason: str) -> None
     TaskRun.objects.filter(pk=run.pk, cancel_requested_at__isnull=True).update(
         cancel_requested_at=now,
         cancel_requested_by=actor,
+        cancel_reason=reason,
         reason=f"{actor} asked to cancel it: {reason or 'no reason given'}. It ends at its next checkpoint.",
     )
 

@@ -44,10 +44,9 @@ def free(runs: Sequence[TaskRun], *, now: datetime, detail: str = "") -> int:
 
     Each is guarded by the token that was read: who settled or took over meanwhile keeps it.
     """
-    ordered = sorted(runs, key=lambda run: verdict(run).value)
     return sum(
-        _move(list(same), RunState(state), now, detail)
-        for state, same in groupby(ordered, key=lambda run: verdict(run).value)
+        _move(list(same), RunState(state), now, f"{detail} {why}".strip())
+        for (state, why), same in groupby(sorted(runs, key=_fate), key=_fate)
     )
 
 
@@ -68,6 +67,12 @@ def verdict(run: TaskRun) -> RunState:
     if run.on_interrupt == Schedule.OnInterrupt.SUSPEND:
         return RunState.SUSPENDED
     return RunState.PENDING
+
+
+def _fate(run: TaskRun) -> tuple[str, str]:
+    """Return where the run goes, and what the person said who asked for that."""
+    state = verdict(run)
+    return state.value, run.cancel_reason if state == RunState.CANCELLED else ""
 
 
 def _move(runs: Sequence[TaskRun], to: RunState, now: datetime, detail: str) -> int:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
 from quotas.refusals import Refused
-from scheduler import accounts, pausing, transitions
+from scheduler import accounts, pausing, transitions, wording
 from scheduler.models import Approval, TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim, Worker
@@ -189,10 +189,10 @@ def _end(outcome: Outcome) -> AttemptEnd:
 
 def cancel_asked_for(claim: Claim, end: AttemptEnd, *, now: datetime) -> bool:
     """Cancel the running run if a person asked for that; tell whether it was so."""
-    asked_by = TaskRun.objects.filter(
+    asked = TaskRun.objects.filter(
         pk=claim.run_id, lease_token=claim.token or 0, cancel_requested_at__isnull=False
-    ).values_list("cancel_requested_by", flat=True)
-    for actor in asked_by:
+    ).values_list("cancel_requested_by", "cancel_reason")
+    for actor, why in asked:
         return bool(
             transitions.move(
                 [claim],
@@ -200,7 +200,7 @@ def cancel_asked_for(claim: Claim, end: AttemptEnd, *, now: datetime) -> bool:
                 now=now,
                 trigger=EventTrigger.MANUAL,
                 actor=actor,
-                reason="Cancelled while it was running.",
+                reason=wording.cancelled_while_running(why),
                 sources=[RunState.RUNNING],
                 attempt_end=AttemptEnd(AttemptOutcome.CANCELLED, end.error, end.traceback, end.output),
             )

@@ -172,11 +172,11 @@ def _faults_of_pairs(schedule: Schedule) -> dict[str, str]:
     return faults
 
 
-def pause(schedule: Schedule, *, now: datetime, reason: str) -> bool:
+def pause(schedule: Schedule, *, now: datetime, reason: str, actor: str = "") -> bool:
     """Stop firing; tell whether it was enabled. What falls due meanwhile is no backlog."""
     return bool(
         Schedule.objects.filter(pk=schedule.pk, enabled=True).update(
-            enabled=False, pause_reason=reason, version=F("version") + 1, updated_at=now
+            enabled=False, pause_reason=reason, paused_by=actor, version=F("version") + 1, updated_at=now
         )
     )
 
@@ -196,6 +196,7 @@ def enable(schedule: Schedule, *, now: datetime) -> bool:
         Schedule.objects.filter(pk=current.pk).update(
             enabled=True,
             pause_reason="",
+            paused_by="",
             broken_reason="",
             next_run_at=current.as_trigger().next_after(now),
             version=F("version") + 1,

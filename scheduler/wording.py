@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 CHANGED = "The schedule was changed before it fired"
 
+CANCELLED_WHILE_RUNNING = "Cancelled while it was running."
+
 # Added to a skip that begins later than it would, as its first instants are recorded: the clock had been set back.
 RECORDED_BEFORE = "What was recorded before stays as it is."
 
@@ -124,6 +126,15 @@ _RESUMED = {
         "they allow it."
     ),
 }
+
+
+def cancelled_while_running(why: str) -> str:
+    """Why a run ended that a person asked to cancel.
+
+    Args:
+        why: what the person said; may be empty.
+    """
+    return f"{CANCELLED_WHILE_RUNNING}{f' {why}' if why else ''}"
 
 
 def broken(error: str) -> str:

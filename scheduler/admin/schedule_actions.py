@@ -77,7 +77,7 @@ def _pause_consequences(schedule: Schedule, now: datetime) -> list[str]:
 
 
 def _pause(schedule: Schedule, asked: Asked) -> Done:
-    if not schedules.pause(schedule, now=asked.now, reason=asked.reason):
+    if not schedules.pause(schedule, now=asked.now, reason=asked.reason, actor=asked.actor):
         raise operations.NotPossible(_pause_obstacle(schedule))
     return Done(_("“%(name)s” is paused.") % {"name": schedule.name})
 

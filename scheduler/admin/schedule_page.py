@@ -30,7 +30,8 @@ def schedule_badge(schedule: Schedule, now: datetime) -> SafeString:
     if schedule.broken_reason:
         return badge(_("broken"), "red", schedule.broken_reason)
     if not schedule.enabled:
-        return badge(_("paused"), "amber", schedule.pause_reason)
+        by = _("by %(actor)s: ") % {"actor": schedule.paused_by} if schedule.paused_by else ""
+        return badge(_("paused"), "amber", f"{by}{schedule.pause_reason}")
     if schedule.next_run_at is None:
         return badge(_("ended"), "grey", _("No time of its trigger is left."))
     if schedule.next_run_at < now - PATIENCE:

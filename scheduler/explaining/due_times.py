@@ -94,9 +94,10 @@ def _broken(facts: ScheduleFacts) -> Explanation:
 
 def _disabled(facts: ScheduleFacts) -> Explanation:
     why = facts.schedule.pause_reason.rstrip(".") or "no reason was given"
+    by = f" by {facts.schedule.paused_by}" if facts.schedule.paused_by else ""
     return facts.answer(
         Situation.DISABLED,
-        f"{facts.name} is paused: {why}. What falls due meanwhile is left out; the schedule was last changed at"
+        f"{facts.name} is paused{by}: {why}. What falls due meanwhile is left out; the schedule was last changed at"
         f" {facts.at(facts.schedule.updated_at)}.",
         waits_for="a person who enables it",
     )

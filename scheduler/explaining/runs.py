@@ -66,7 +66,7 @@ def _cancelled(facts: RunFacts, at: str) -> tuple[Situation, str]:
 
 
 def _actor(facts: RunFacts) -> str:
-    return (facts.event.actor if facts.event else "") or "an unknown person"
+    return (facts.event.actor if facts.event else "") or facts.run.cancel_requested_by or "an unknown person"
 
 
 _ENDS: dict[RunState, Callable[[RunFacts, str], tuple[Situation, str]]] = {

@@ -87,6 +87,7 @@ class TaskRun(models.Model):
     deadline_at = models.DateTimeField(_("times out at"), null=True, blank=True)
     cancel_requested_at = models.DateTimeField(_("cancel asked"), null=True, blank=True)
     cancel_requested_by = models.CharField(max_length=200, blank=True)
+    cancel_reason = models.TextField(blank=True)
 
     attempt_count = models.PositiveIntegerField(_("attempts"), default=0)
     failure_count = models.PositiveIntegerField(_("failures"), default=0)
@@ -106,7 +107,7 @@ class TaskRun(models.Model):
         permissions = (
             ("cancel_taskrun", _("Can cancel a run")),
             ("retry_taskrun", _("Can retry a run or run it again")),
-            ("resume_taskrun", _("Can let a suspended run go on or give it up")),
+            ("resume_taskrun", _("Can let a suspended or paused run go on, or give it up")),
             ("answer_approval", _("Can answer the question of a run")),
         )
         indexes = (

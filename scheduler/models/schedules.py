@@ -40,6 +40,7 @@ class Schedule(models.Model):
     params = models.JSONField(_("parameters"), default=dict, blank=True, encoder=DjangoJSONEncoder)
     enabled = models.BooleanField(_("enabled"), default=True)
     pause_reason = models.CharField(_("why it is paused"), max_length=500, blank=True)
+    paused_by = models.CharField(_("paused by"), max_length=200, blank=True, editable=False)
 
     trigger = models.CharField(_("trigger"), max_length=10, choices=TriggerKind, default=TriggerKind.CRON)
     cron = models.CharField(

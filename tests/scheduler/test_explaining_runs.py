@@ -281,6 +281,14 @@ def test_a_cancelled_run_says_by_whom_and_why() -> None:
     assert why(silent).answer == f"Run #{silent.pk} was cancelled by ada at 2026-06-01 12:00:00 UTC."
 
 
+def test_a_run_that_was_cancelled_while_its_worker_was_lost_still_says_by_whom() -> None:
+    run = make_run(RunState.RUNNING, lease_expires_at=NOW - SECOND)
+    operations.cancel(run, now=NOW, actor="ada", reason="Wrong day.")
+    rescuing.rescue_lost(now=NOW)
+    assert f"Run #{run.pk} was cancelled by ada" in why(run).answer
+    assert "Wrong day." in why(run).answer
+
+
 def test_a_run_whose_question_was_rejected_says_who_said_no() -> None:
     run = make_run(RunState.AWAITING_APPROVAL)
     Approval.objects.create(run=run, segment=1, question="Send 214 invoices?", asked_at=NOW)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from scheduler import operations
+from scheduler import operations, running
 from scheduler.models import Attempt, Fire, RunEvent, Schedule, TaskRun
 from scheduler.operations import NotPossible
+from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, FireKind, FireOutcome, RunState
 from tests.scheduler.factories import (
     DAY,
@@ -230,6 +231,16 @@ def test_a_running_run_is_asked_and_goes_on_until_it_sees_it() -> None:
     assert (after.state, after.cancel_requested_at, after.cancel_requested_by) == (RunState.RUNNING, LATER, "ann")
     assert after.reason == "ann asked to cancel it: not needed. It ends at its next checkpoint."
     assert (after.lease_token, after.lease_expires_at) == (run.lease_token, run.lease_expires_at)
+
+
+def test_the_reason_for_which_a_running_run_was_to_be_cancelled_is_kept_when_it_is() -> None:
+    run, silent = make_run(RunState.RUNNING), make_run(RunState.RUNNING)
+    operations.cancel(run, now=NOW, actor="ann", reason="Wrong day.")
+    operations.cancel(silent, now=NOW, actor="ann")
+    for working in (run, silent):
+        assert running.settle(working, Outcome(RunState.CANCELLED, AttemptOutcome.CANCELLED), now=LATER)
+    assert TaskRun.objects.get(pk=run.pk).reason == "Cancelled while it was running. Wrong day."
+    assert TaskRun.objects.get(pk=silent.pk).reason == "Cancelled while it was running."
 
 
 def test_the_first_to_ask_for_a_cancel_is_the_one_who_is_named() -> None:

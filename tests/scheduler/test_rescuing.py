@@ -148,6 +148,16 @@ def test_a_lost_run_whose_cancel_was_asked_for_is_cancelled(on_interrupt: str, i
     assert run.reason == "The worker was lost; a cancel had been asked for."
 
 
+def test_lost_runs_are_cancelled_each_for_the_reason_that_was_given_for_it() -> None:
+    runs = {reason: make_run(RunState.RUNNING) for reason in ("Wrong day.", "No use.", "")}
+    for reason, run in runs.items():
+        operations.cancel(run, now=NOW, actor="ann", reason=reason)
+    assert rescue_lost(now=LATER) == 3
+    for reason, run in runs.items():
+        said = f"The worker was lost; a cancel had been asked for. {reason}".strip()
+        assert TaskRun.objects.get(pk=run.pk).reason == said
+
+
 # --- the guard ----------------------------------------------------------------------------------------------------
 
 

@@ -18,11 +18,12 @@ TWO = utc("2026-06-02 02:00")
 
 def test_a_pause_says_why_and_counts_as_a_change() -> None:
     schedule = make_schedule()
-    assert schedules.pause(schedule, now=NOW, reason="moving house")
+    assert schedules.pause(schedule, now=NOW, reason="moving house", actor="ada")
     after = Schedule.objects.get(pk=schedule.pk)
     assert (after.enabled, after.pause_reason, after.version, after.updated_at) == (False, "moving house", 2, NOW)
-    assert not schedules.pause(schedule, now=NOW, reason="again")
-    assert Schedule.objects.get(pk=schedule.pk).pause_reason == "moving house"
+    assert not schedules.pause(schedule, now=NOW, reason="again", actor="bob")
+    after = Schedule.objects.get(pk=schedule.pk)
+    assert (after.pause_reason, after.paused_by) == ("moving house", "ada")
 
 
 def test_enabling_what_is_enabled_changes_nothing() -> None:
@@ -46,9 +47,10 @@ def test_enabling_starts_from_now_and_records_what_fell_due_meanwhile_as_one_ski
 ) -> None:
     """B4, B20: no instant is lost between the skip and the next run, not even that of the very moment."""
     schedule = make_schedule()
-    schedules.pause(schedule, now=NOW, reason="moving house")
+    schedules.pause(schedule, now=NOW, reason="moving house", actor="ada")
     assert schedules.enable(schedule, now=enabled_at)
     after = Schedule.objects.get(pk=schedule.pk)
+    assert after.paused_by == ""
     assert (after.enabled, after.pause_reason, after.version, after.next_run_at) == (True, "", 3, upcoming)
     recorded = Fire.objects.filter(schedule=schedule, outcome=FireOutcome.SKIPPED_PAUSED)
     assert list(recorded.values_list("missed_from", "missed_until", "missed_count")) == left_out

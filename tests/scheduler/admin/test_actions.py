@@ -188,7 +188,7 @@ def test_a_pause_wants_a_reason_and_shows_it() -> None:
     assert confirm(client, schedule, "pause", reason="the ledger moves").status_code == 302
     schedule.refresh_from_db()
     assert not schedule.enabled
-    assert "is paused: the ledger moves." in text_of(client.get(page_of(schedule)))
+    assert f"is paused by {name_of(client)}: the ledger moves." in text_of(client.get(page_of(schedule)))
 
 
 def test_a_run_is_run_again_from_nothing_or_from_its_progress() -> None:
@@ -210,7 +210,9 @@ def test_a_running_run_is_asked_to_cancel() -> None:
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
     assert run.cancel_requested_by == name_of(client)
-    assert "cancel asked" in text_of(client.get(page_of(run)))
+    page = text_of(client.get(page_of(run)))
+    assert "cancel asked" in page
+    assert f"{name_of(client)} asked to cancel it: no use." in page
 
 
 def test_a_suspended_run_goes_on_in_the_name_of_who_let_it() -> None:
