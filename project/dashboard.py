@@ -56,6 +56,7 @@ RUN_TROUBLE: tuple[tuple[str | Promise, Condition, str, str], ...] = (
     (_("stuck"), questions.is_stuck, "stuck", "red"),
     (_("overdue"), questions.is_overdue, "overdue", "red"),
     (_("suspended"), questions.is_suspended, "suspended", "amber"),
+    (_("paused, held"), questions.is_held, "held", "amber"),
     (_("waiting for approval"), questions.waits_for_approval, "approval", "amber"),
     (_("waiting for a retry"), questions.waits_for_retry, "retry", "amber"),
 )

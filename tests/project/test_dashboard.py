@@ -11,7 +11,7 @@ from project.beat import SCANS
 from project.dashboard import CAP
 from project.kit.clock import database_now
 from project.scans import mark
-from scheduler.models import Schedule, TaskRun
+from scheduler.models import Pause, Schedule, TaskRun
 from scheduler.states import RunState
 from tests.scheduler.admin.panel import chief, listed, person, text_of
 from tests.scheduler.factories import HOUR, MINUTE, SECOND, make_run, make_schedule
@@ -30,6 +30,8 @@ def make_everything() -> None:
     make_run(RunState.FAILED, now=now, due_at=now + HOUR)
     make_run(RunState.RUNNING, now=now, lease_expires_at=now - SECOND)
     make_run(RunState.PENDING, now=now, due_at=now - HOUR)
+    held = make_run(RunState.PAUSED, now=now)
+    Pause.objects.create(run=held, since=now, held=Pause.Held.AGREEMENT)
     make_schedule(now=now, name="soon")
     make_schedule(due=now - 5 * MINUTE)
     make_schedule(now=now, enabled=False)
