@@ -57,7 +57,7 @@ class Feishu:
         signature = _signature(endpoint, now)
 
         def body(page: Page) -> bytes:
-            return json_bytes({**signature, "msg_type": "post", "content": {"post": {"en_us": _post(page)}}})
+            return json_bytes({**signature, "msg_type": "post", "content": {"post": {"zh_cn": _post(page)}}})
 
         page = fitted(lay_out_for_chat(message, endpoint), lambda page: len(body(page)) <= self.body_limit)
         return Request(endpoint.address, body(page), JSON_HEADERS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from alerts.channels.answers import judge_status
 from alerts.channels.base import Answer, Endpoint, Rates, Refused, Request, Verdict
-from alerts.channels.page import Page, fitted, lay_out
+from alerts.channels.page import LONGEST_KIND, Page, fitted, lay_out
 from alerts.channels.posting import JSON_HEADERS, check_url
 from alerts.channels.signing import sign, unix_seconds
 from alerts.channels.text import json_bytes, one_line, shortened
@@ -93,7 +93,7 @@ def _event(message: Message, page: Page) -> Mapping[str, Any]:
             "id": message.event_id,
             "summary": page.head,
             "telling": str(message.telling),
-            "kind": one_line(message.kind),
+            "kind": shortened(one_line(message.kind), LONGEST_KIND),
             "severity": str(message.severity),
             "title": page.title,
             "text": "\n".join(line.text for line in page.lines if not line.label),

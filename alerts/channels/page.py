@@ -121,7 +121,8 @@ def _text_lines(message: Message) -> list[Line]:
 
 
 def _facts(message: Message) -> list[Line]:
-    return [Line(one_line(value), one_line(label)) for label, value in message.facts]
+    lines = [Line(one_line(value), one_line(label)) for label, value in message.facts]
+    return [line for line in lines if str(line)]
 
 
 def _frame(page: Page, fits: Callable[[Page], bool]) -> Page:

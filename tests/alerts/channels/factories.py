@@ -61,7 +61,7 @@ def shown(name: str, request: Request) -> list[str]:
             data = body["data"]
             return [data["summary"], data["text"], *(f"{fact['label']}: {fact['value']}" for fact in data["facts"])]
         case "feishu":
-            return [element["text"] for line in body["content"]["post"]["en_us"]["content"] for element in line]
+            return [element["text"] for line in body["content"]["post"]["zh_cn"]["content"] for element in line]
         case "wecom" | "dingtalk":
             return body["text"]["content"].split("\n")
         case "slack":
