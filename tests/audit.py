@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from django.db.models import Q, QuerySet
+
 from quotas.checking import check_books
 from quotas.models import Reservation
 from quotas.states import Purpose, ReservationState, Verdict
@@ -136,26 +138,24 @@ def audit_quotas() -> None:
     but for those that nobody began, and that nothing is kept for a run that has ended.
     """
     assert check_books() == []
-    for run in TaskRun.objects.filter(state=RunState.PAUSED).select_related("pause"):
-        assert is_remembered(run), f"{run} is paused, and nothing will resume it: {list(run.waits.values())}"
+    assert not list(forgotten()), "paused, and nothing will resume them"
     resumed = Counter(RunEvent.objects.filter(to_state=RunState.RESUMING).values_list("run", flat=True))
-    resumed -= Counter(
-        RunEvent.objects.filter(from_state=RunState.RESUMING, to_state=RunState.PAUSED).values_list("run", flat=True)
-    )
+    unbegun = RunEvent.objects.filter(from_state=RunState.RESUMING, to_state=RunState.PAUSED)
+    resumed -= Counter(unbegun.values_list("run", flat=True))
     assert resumed == Counter(dict(Pause.objects.filter(resume_count__gt=0).values_list("run", "resume_count")))
     admitted = Reservation.objects.filter(state=ReservationState.HELD, purpose=Purpose.ADMISSION)
     ended = TaskRun.objects.filter(finished_at__isnull=False).values_list("pk", flat=True)
     assert not {owner_of(pk) for pk in ended} & set(admitted.values_list("owner", flat=True))
 
 
-def is_remembered(run: TaskRun) -> bool:
-    """Tell whether something will look at the paused run: a person who is asked, the end of its delay, or the fallback
-    poll, which has a time for each quota that is insufficient, and sweeps what waits for one that has enough.
+def forgotten() -> QuerySet[TaskRun]:
+    """Return the paused runs at which nothing will look: neither a person who is asked, nor the end of a delay, nor the
+    fallback poll, which has a time for each quota that is insufficient, and sweeps what waits for one that has enough.
     """
-    if run.pause.held or run.pause.not_before is not None:
-        return True
-    unwatched = run.waits.filter(quota__verdict=Verdict.INSUFFICIENT, quota__next_check_at=None)
-    return run.waits.exists() and not unwatched.exists()
+    paused = TaskRun.objects.filter(state=RunState.PAUSED)
+    unwatched = Q(waits__quota__verdict=Verdict.INSUFFICIENT, waits__quota__next_check_at=None)
+    left_alone = Q(pause__held="", pause__not_before=None)
+    return paused.filter(Q(pause=None) | left_alone & (Q(waits=None) | unwatched))
 
 
 def texts(instants: Sequence[datetime]) -> str:
