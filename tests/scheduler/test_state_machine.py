@@ -1,9 +1,10 @@
 """Whatever happens, and in whatever order: the books are right.
 
 Hypothesis draws the order in which schedules fire, runs are launched, workers begin, checkpoint, end, die and are
-rescued, people cancel, answer and edit, and the clock jumps, all against the real database; after each step all rows
-are looked at. By default it draws some 40 examples, about a minute's worth, and shows what fails as it was drawn.
-`TIDELINE_TEST_EXAMPLES=5000` draws as many as that, and takes the time to look for the shortest way to what fails.
+rescued, quotas run out and come back, people cancel, answer and edit, and the clock jumps, all against the real
+database; after each step all rows are looked at. By default it draws some 40 examples, about a minute's worth, and
+shows what fails as it was drawn. `TIDELINE_TEST_EXAMPLES=5000` draws as many as that, and takes the time to look for
+the shortest way to what fails.
 """
 
 import os
@@ -12,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from scheduler import firing, launching, operations, rescuing, running, sealing
+from quotas import charging, reserving, scans
+from quotas.models import Quota
+from scheduler import firing, launching, operations, pausing, recovering, rescuing, running, sealing
 from scheduler.models import Schedule, TaskRun
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, RunState
@@ -22,17 +25,18 @@ from tests.scheduler.machine.books import Books
 from tests.scheduler.machine.deciding import Deciding
 from tests.scheduler.machine.house import WORKERS
 from tests.scheduler.machine.planning import ZONE
-from tests.scheduler.machine.working import Working
+from tests.scheduler.machine.spending import Spending
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 EXAMPLES = int(os.environ.get("TIDELINE_TEST_EXAMPLES", "40"))
 LONG = EXAMPLES > 1000
 STEPS = 40
+ENOUGH = 1000  # of each quota, at the end
 DONE = Outcome(RunState.DONE, AttemptOutcome.DONE)
 
 
-class Tideline(Working, Deciding, Books):
+class Tideline(Spending, Deciding, Books):
     """All the rules, and the end of an example: every run can be brought to its end, and the audit finds nothing."""
 
     def come_to_an_end(self) -> None:
@@ -47,6 +51,8 @@ class Tideline(Working, Deciding, Books):
     def _everything_ends(self) -> None:
         """Let time pass and let people do what they are asked: nothing may be left that waits for ever."""
         self.set_clock(self.now.replace(hour=10))  # no quiet hour
+        for quota in Quota.objects.all():
+            charging.set_limit(quota.key, ENOUGH, now=self.tick(), actor="ada")
         for _ in range(10 + 3 * TaskRun.objects.count()):
             self.set_clock(self.now + DAY)
             if not self._step_towards_the_end():
@@ -59,10 +65,22 @@ class Tideline(Working, Deciding, Books):
             operations.let_go_on(run, now=self.now, actor="ada")
         for run in TaskRun.objects.filter(state=RunState.AWAITING_APPROVAL):
             operations.answer(run, approve=True, now=self.now, actor="ada")
-        for leased in launching._lease_due(self.now, self.now, 100):
+        for run in TaskRun.objects.filter(state=RunState.PAUSED).exclude(pause__held=""):
+            operations.resume(run, now=self.now, actor="ada")
+        self._resume()
+        for leased in launching._without_refused(launching._lease_due(self.now, self.now, 100), self.now):
             begun = running.begin(leased.claim, WORKERS[0], now=self.now)
             assert begun is None or running.settle(begun, DONE, now=self.now)
         return TaskRun.objects.filter(finished_at__isnull=True).exists()
+
+    def _resume(self) -> None:
+        """By events and the fallback poll, or with all events switched off by the poll alone."""
+        reserving.free_expired(now=self.now)
+        if self.events_resume:
+            scans.evaluate_due(now=self.now)
+            recovering.resume_by_events(now=self.now)
+        recovering.poll(clock=lambda: self.now)
+        pausing.return_to_pause(now=self.now)
 
     def _audit(self, schedule: Schedule) -> None:
         planned, schedule.timezone = schedule.next_run_at, ZONE
@@ -71,7 +89,7 @@ class Tideline(Working, Deciding, Books):
         audit_schedule(schedule, stretches, replayed_after=self.plans[schedule.pk].replayed_after)
 
 
-@pytest.mark.timeout(300 if not LONG else 0)
+@pytest.mark.timeout(max(300, 15 * EXAMPLES) if not LONG else 0)
 def test_whatever_happens_in_whatever_order_the_books_are_right() -> None:
     """Spec: state machines against the real database."""
     profile = settings(

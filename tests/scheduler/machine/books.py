@@ -9,7 +9,7 @@ from hypothesis.stateful import invariant
 
 from scheduler.models import Fire
 from scheduler.states import TRANSITIONS, RunState
-from tests.audit import PLANNED
+from tests.audit import PLANNED, audit_quotas
 from tests.scheduler.machine.house import House
 
 DUE = (RunState.PENDING, RunState.DEFERRED, RunState.RESUMING, RunState.FAILED)
@@ -44,6 +44,7 @@ class Books(House):
             assert run["progress"].get("step", 0) == self.steps.get(pk, 0), ("progress", run)
         self._questions_are_open_where_they_are_asked()
         self._fires_are_unique()
+        audit_quotas()
 
     def _one_runs_on_a_key(self) -> None:
         held = Counter(self.runs[pk]["exclusive_key"] for pk in self.runs_in(RunState.RUNNING, RunState.RESUMING))

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from scheduler.cron import Trigger
 from scheduler.jobs import RunContext
+from scheduler.jobs.spending import HeldAmount
 from scheduler.models import Fire, Schedule, TaskRun
 from scheduler.operations import NotPossible
 from scheduler.transitions import Claim, Worker
@@ -45,6 +46,7 @@ class Work:
 
     run: TaskRun
     context: RunContext
+    held: list[HeldAmount] = field(default_factory=list)
 
 
 @dataclass
@@ -100,6 +102,7 @@ class House(RuleBasedStateMachine):
         self.works: list[Work] = []
         self.runs: dict[int, dict[str, Any]] = {}  # as the books were seen last
         self.questions: list[int] = []
+        self.events_resume = True  # whether quotas' events resume at the end of the example, or the fallback poll alone
         self.steps: dict[int, int] = {}  # by run, how far its accepted checkpoints got
 
     def set_clock(self, now: datetime) -> None:

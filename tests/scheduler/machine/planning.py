@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
+from quotas.models import Quota
 from scheduler import cron, firing, operations, schedules
 from scheduler.cron import Trigger
 from scheduler.models import Schedule
@@ -16,12 +17,12 @@ from tests.scheduler.machine.house import A_MOMENT, House, PlanHistory, chosen, 
 ZONE = "Europe/Berlin"
 EXPRESSIONS = ("*/10 * * * *", "0 * * * *", "30 2 * * *", "0 2,14 * * *", "0 0 * * *", "15 */3 * * *")
 OPTIONS: tuple[dict[str, Any], ...] = (
-    {"overlap": "queue"},
-    {"overlap": "skip", "retry_delays": [60, 600]},
-    {"overlap": "allow", "on_interrupt": "suspend", "misfire_grace_seconds": 0},
-    {"overlap": "queue", "on_interrupt": "suspend", "retry_delays": [30]},
+    {"overlap": "queue", "quota": "calls", "quota_need": 3},
+    {"overlap": "skip", "retry_delays": [60, 600], "resume_by_hand": True},
+    {"overlap": "allow", "on_interrupt": "suspend", "misfire_grace_seconds": 0, "quota": "pace", "resume_limit": 1},
+    {"overlap": "queue", "on_interrupt": "suspend", "retry_delays": [30], "quota": "credit"},
     {"overlap": "queue", "jitter_seconds": 300, "misfire_grace_seconds": 6 * 3600},
-    {"overlap": "allow", "quiet_from": "22:00", "quiet_until": "02:30", "retry_delays": [3600]},
+    {"overlap": "allow", "quiet_from": "22:00", "quiet_until": "02:30", "retry_delays": [3600], "quota": "calls"},
 )
 AWAY = (0 * SECOND, 30 * SECOND, 10 * MINUTE, HOUR, 5 * HOUR, DAY)
 STEPS_OF_THE_CLOCK = (SECOND, 2 * MINUTE, HOUR, DAY, -MINUTE, -HOUR, -7 * HOUR, -DAY)
@@ -32,8 +33,14 @@ PICK = st.integers(min_value=0, max_value=59)
 class Planning(House):
     """What beat, an editor and the clock do."""
 
-    @initialize(options=st.sampled_from(OPTIONS), expression=st.sampled_from(EXPRESSIONS))
-    def begin_with_a_schedule_and_a_run(self, options: dict[str, Any], expression: str) -> None:
+    def open_quotas(self) -> None:
+        """Create the quotas of which the schedules speak."""
+        raise NotImplementedError
+
+    @initialize(options=st.sampled_from(OPTIONS), expression=st.sampled_from(EXPRESSIONS), events=st.booleans())
+    def begin_with_a_schedule_and_a_run(self, options: dict[str, Any], expression: str, events: bool) -> None:
+        self.events_resume = events
+        self.open_quotas()
         self.create(options, expression, 0)
         operations.run_now(self.schedule(0), now=self.tick(), actor="ada")
 
@@ -41,13 +48,14 @@ class Planning(House):
     @rule(options=st.sampled_from(OPTIONS), expression=st.sampled_from(EXPRESSIONS), kind=PICK)
     def create(self, options: dict[str, Any], expression: str, kind: int) -> None:
         now = self.tick()
+        quota = Quota.objects.get(key=options["quota"]) if "quota" in options else None
         schedule = schedules.create(
             name=f"schedule {next(self.numbers)}",
             job="test.noop",
             trigger=self._trigger(expression, kind),
             timezone=ZONE,
             now=now,
-            **options,
+            **options | {"quota": quota},
         )
         self.plans[schedule.pk] = PlanHistory(schedule.as_trigger(), just_after(now))
 

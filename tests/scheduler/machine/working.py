@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from quotas import reserving
 from scheduler import keeping, launching, rescuing, running, sealing
 from scheduler.identity import SharedSignals
 from scheduler.jobs import RunContext
@@ -16,9 +17,11 @@ from scheduler.models import Schedule, TaskRun
 from scheduler.running import Outcome
 from scheduler.states import LAUNCHABLE, AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import Claim, Worker
+from scheduler.waits import owner_of
 from tests.scheduler.factories import HOUR, MINUTE
+from tests.scheduler.machine.granting import Granting
 from tests.scheduler.machine.house import WORKERS, Work, chosen
-from tests.scheduler.machine.planning import AWAY, PICK, ZONE, Planning
+from tests.scheduler.machine.planning import AWAY, PICK, ZONE
 
 ENDS = (
     Outcome(RunState.DONE, AttemptOutcome.DONE, output="what it printed"),
@@ -31,7 +34,7 @@ BREAKS = (
 )
 
 
-class Working(Planning):
+class Working(Granting):
     """What the launcher, the workers and their keepers do."""
 
     @precondition(lambda self: self.runs_in(*LAUNCHABLE))
@@ -41,6 +44,7 @@ class Working(Planning):
         now = self.tick()
         lost_before = now + 2 * LAUNCH_LEASE if emptied else now
         leased = launching._without_quiet(launching._lease_due(now, lost_before, limit), now)
+        leased = launching._without_refused(leased, now)
         claims = [item.claim for item in leased]
         self.hints += claims
         for run in TaskRun.objects.filter(pk__in=[claim.run_id for claim in claims]).select_related("schedule"):
@@ -53,6 +57,7 @@ class Working(Planning):
         """What is lost is rescued, what is due is fired, launched and begun; the other rules come in between."""
         self.fire(away, 500)
         rescuing.rescue_lost(now=self.tick())
+        self.resume_what_may_go_on(timedelta(0))
         self.launch(100, False)
         while self.hints:
             self.begin(pick, worker, "once")
@@ -100,6 +105,7 @@ class Working(Planning):
         work = chosen(self.works, pick)
         mine = TaskRun.objects.filter(lease_owner=work.run.lease_owner, state=RunState.RUNNING)
         mine.update(lease_expires_at=self.tick() + running.lease_seconds())
+        reserving.renew([owner_of(run.pk) for run in mine], now=self.now)
 
     @precondition(lambda self: self.works)
     @rule(pick=PICK, outcome=st.sampled_from(ENDS))
@@ -118,26 +124,27 @@ class Working(Planning):
         self._settle(pick, Outcome(state, outcome, reason=question, question=question))
 
     def _settle(self, pick: int, outcome: Outcome) -> None:
+        self.settle(chosen(self.works, pick), outcome)
+
+    def settle(self, work: Work, outcome: Outcome) -> None:
         """A job ends in its own time: its run may be somebody else's by now, and then that does not count."""
-        work = self._taken_away(pick)
-        before = TaskRun.objects.get(pk=work.pk)
-        holds = before.state == RunState.RUNNING and before.lease_token == work.lease_token
-        assert running.settle(work, outcome, now=self.tick()) == holds
+        self.works.remove(work)
+        before = TaskRun.objects.get(pk=work.run.pk)
+        holds = before.state == RunState.RUNNING and before.lease_token == work.run.lease_token
+        outcome = replace(outcome, spent=work.context.spending.touched)
+        assert running.settle(work.run, outcome, now=self.tick()) == holds
 
     @precondition(lambda self: self.works)
     @rule(pick=PICK, seen=st.sampled_from(["by its worker", "at the stop", "by nobody"]))
     def the_job_is_killed(self, pick: int, seen: str) -> None:
         """What nobody sees is freed when the lease ends."""
-        run = self._taken_away(pick)
+        work = chosen(self.works, pick)
+        self.works.remove(work)
+        run = work.run
         if seen == "by its worker":
             rescuing.free_attempt(Claim(run.pk, run.lease_token), now=self.tick(), detail="Its process died.")
         elif seen == "at the stop":
             keeping._hand_back(run, self.tick())
-
-    def _taken_away(self, pick: int) -> TaskRun:
-        work = chosen(self.works, pick)
-        self.works.remove(work)
-        return work.run
 
     @precondition(lambda self: self.runs_in(RunState.RUNNING))
     @rule(lease_ended=st.booleans())
