@@ -127,9 +127,12 @@ class Books:
         LedgerEntry.objects.bulk_create(self._entries)
 
     def _cause_for(self, quota: Quota, cause: Cause | None) -> Cause:
-        by_clock = self._by_clock.get(quota.pk, Cause.POLL)
+        by_clock = self._by_clock.get(quota.pk)
         is_meant = quota.pk in self._touched or not self._touched
-        return by_clock if cause is None or not is_meant or by_clock == Cause.RESET else cause
+        if cause is None or not is_meant:
+            return by_clock or Cause.POLL
+        # Spending lets no quota rise: if it does, then by what time has brought.
+        return by_clock if by_clock and (cause == Cause.SPENDING or by_clock == Cause.RESET) else cause
 
     def _differs(self, quota: Quota, name: str) -> bool:
         return bool(getattr(quota, name) != self._before[quota.pk][name])

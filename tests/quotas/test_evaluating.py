@@ -258,6 +258,15 @@ def test_after_the_hour_it_may_come_back_again_and_what_a_person_decides_always_
     assert edges_of(quota)[-1] == "refund"
 
 
+def test_what_has_refilled_is_the_cause_also_where_a_charge_notices_it() -> None:
+    quota = make_rate(10, amount=1, seconds=1, stable_seconds=10)
+    spend(quota, 10)
+    spend(quota, 1, now=NOW + 5 * SECOND)
+    assert (now_is(quota).above_cause, now_is(quota).above_since) == ("refill", NOW + 5 * SECOND)
+    spend(quota, 1, now=NOW + 15 * SECOND)
+    assert edges_of(quota) == ["refill"]
+
+
 def test_a_rate_that_is_drained_and_refills_all_day_is_not_taken_for_one_that_flaps(told: list[Attention]) -> None:
     quota = make_rate(1, amount=1, seconds=10, stable_seconds=10)
     now = NOW
