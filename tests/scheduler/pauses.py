@@ -18,8 +18,9 @@ from scheduler import pausing, running
 from scheduler.executing import execute
 from scheduler.identity import SharedSignals, ThisWorker
 from scheduler.models import Pause, QuotaWait, RunEvent, TaskRun
-from scheduler.states import AttemptOutcome, RunState
-from scheduler.transitions import AttemptEnd
+from scheduler.opening import Opening, open_runs
+from scheduler.states import AttemptOutcome, EventTrigger, RunState
+from scheduler.transitions import AttemptEnd, Claim
 from scheduler.waits import owner_of
 from tests.quotas.factories import make_daily, spend
 from tests.scheduler.executions import Job
@@ -42,6 +43,24 @@ def refusal(quota: Quota, amount: int = 1, *, now: datetime = NOW) -> Refused:
     except Refused as refused:
         return refused
     raise AssertionError(f"{quota} does not refuse {amount}")
+
+
+def crowd(quota: Quota, count: int, *, now: datetime, job: str = "test.noop", **how: Any) -> list[int]:
+    """Let many due runs be held back from the quota at once, and return their ids.
+
+    Args:
+        how: further fields of their openings.
+    """
+    usual: dict[str, Any] = {"name": "crowd", "job": job, "stat_date": now.date(), "planned_at": now, "due_at": now}
+    opening = Opening(**usual | {"quota_id": quota.pk, "quota_need": 1} | how)
+    run_ids = [run.pk for run in open_runs([opening] * count, now=now, trigger=EventTrigger.MANUAL)]
+    assert pausing.hold_back([Claim(run_id) for run_id in run_ids], now=now) == set(run_ids)
+    return run_ids
+
+
+def reset_now(quota: Quota, *, now: datetime) -> None:
+    """Let the quota's period end at this instant; no scan has seen it yet."""
+    Quota.objects.filter(pk=quota.pk).update(period_end=now, evaluate_at=now, next_check_at=now)
 
 
 def pause(run: TaskRun, *refusals: Refused, progressed: bool = False, now: datetime = NOW) -> bool:
