@@ -31,10 +31,12 @@ def next_reset(quota: Quota, now: datetime) -> datetime | None:
 
 def _spending(quota: Quota, now: datetime) -> Spending | None:
     spent = LedgerEntry.objects.filter(quota=quota, kind__in=(EntryKind.CHARGE, EntryKind.REFUND))
-    latest = spent.order_by("-id").values("id", "at", "amount", "kind")[:MOST_ENTRIES]
-    recent = LedgerEntry.objects.filter(
-        id__in=latest.values("id"), quota=quota, at__gte=now - forecasting.LAST_HOURS
-    ).aggregate(units=Sum("amount"), charges=Count("id", filter=Q(kind=EntryKind.CHARGE)), since=Min("at"))
+    lately = Q(at__gte=now - forecasting.LAST_HOURS)
+    recent = spent.order_by("-id")[:MOST_ENTRIES].aggregate(
+        units=Sum("amount", filter=lately),
+        charges=Count("id", filter=lately & Q(kind=EntryKind.CHARGE)),
+        since=Min("at", filter=lately),
+    )
     if not recent["charges"]:
         return None
     return Spending(-recent["units"], recent["charges"], recent["since"])

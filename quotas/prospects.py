@@ -158,6 +158,7 @@ class _Forecast:
     quotas: Mapping[int, Quota]
     now: datetime
     taken: Counter[int] = field(default_factory=Counter)
+    resets: dict[int, list[datetime]] = field(default_factory=dict)
 
     def expected_at(self, work: WaitingWork, fits: bool) -> datetime | None:
         """Return when the work fits; None: when a person does something, or unknown."""
@@ -182,13 +183,13 @@ class _Forecast:
         if quota.kind == Kind.RATE:
             return max(expected, availability.refills_at(quota, units))
         left = availability.available(quota, self.now) or 0
-        return _reset_after(quota, expected, (units - left - 1) // quota.limit)
+        return self._reset_after(quota, expected, (units - left - 1) // quota.limit)
 
-
-def _reset_after(quota: Quota, reset: datetime, further: int) -> datetime | None:
-    """Return the reset that comes so many after the given one; None: too far to tell."""
-    if further > MOST_RESETS or (further > 0 and quota.kind != Kind.PERIODIC):
-        return None
-    for _ in range(further):
-        reset = period_at(quota.reset_rule(), reset).end
-    return reset
+    def _reset_after(self, quota: Quota, first: datetime, further: int) -> datetime | None:
+        """Return the reset that comes so many after the first one; None: too far to tell."""
+        resets = self.resets.setdefault(quota.pk, [first])
+        if further > MOST_RESETS or (further > 0 and quota.kind != Kind.PERIODIC):
+            return None
+        while len(resets) <= further:
+            resets.append(period_at(quota.reset_rule(), resets[-1]).end)
+        return resets[further]

@@ -12,11 +12,12 @@ class SchedulerConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the built-in jobs and those of the installed apps, and this app's system checks."""
-        from quotas import waiting
+        from quotas import owners, waiting
         from quotas.evaluating import edge_written
         from scheduler import checks, resuming, waits  # noqa: F401
         from scheduler.jobs.registry import discover
 
         discover()
+        owners.register("run", waits.page_of_run)
         waiting.register(waits.work_waiting_for, waits.how_many_wait)
         edge_written.connect(resuming.take_edge_after_commit)

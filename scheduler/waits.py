@@ -55,6 +55,11 @@ def run_of(owner: str) -> int:
     return int(owner.removeprefix("run:"))
 
 
+def page_of_run(number: str) -> str:
+    """Return the address of a run's page, by what its key has behind the colon; registered with quotas.owners."""
+    return reverse("admin:scheduler_taskrun_change", args=[number])
+
+
 def below(quota_id: int) -> QuerySet[Quota]:
     """Return the quota and those that are part of it."""
     return Quota.objects.filter(Q(pk=quota_id) | Q(ancestors__contains=[quota_id]))
@@ -141,7 +146,7 @@ def work_waiting_for(quota: Quota, limit: int) -> list[WaitingWork]:
         WaitingWork(
             run.as_waiting(chains),
             run.title,
-            reverse("admin:scheduler_taskrun_change", args=[run.run_id]),
+            page_of_run(str(run.run_id)),
             run.reason,
             run.not_before,
             f"{Pause.Held(run.held).label}." if run.held else "",

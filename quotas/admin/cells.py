@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from project.kit.admin import DASH, absolute, badge, relative
 from quotas import availability
 from quotas.models import LedgerEntry, Quota
+from quotas.owners import page_of
 from quotas.periods import Preset
 from quotas.states import COLOURS, EntryKind, Kind, ReservationState, Verdict
 
@@ -40,6 +41,12 @@ def row_link(row: Model, text: str | SafeString = "") -> SafeString:
     """Return a link to the page of a row, under its own name unless another text is given."""
     address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
     return format_html('<a href="{}">{}</a>', address, text or str(row))
+
+
+def owner(key: str) -> SafeString:
+    """Return for whom something is, as a link where it has a page."""
+    address = page_of(key)
+    return format_html('<a href="{}">{}</a>', address, key) if address else format_html("{}", key)
 
 
 def amount(units: int | None, unit: str = "") -> str:

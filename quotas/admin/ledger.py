@@ -22,7 +22,7 @@ from quotas.refusals import QuotaError
 class LedgerEntryAdmin(ObjectActionsMixin, ObjectPageMixin, HistoryAdmin):
     """The ledger."""
 
-    list_display = ("number", "happened", "quota_key", "what", "gain", "units_asked", "owner", "actor", "why")
+    list_display = ("number", "happened", "quota_key", "what", "gain", "units_asked", "for_whom", "actor", "why")
     list_filter = ("kind", QuotaFilter, "over_limit")
     search_fields = ("quota__key",)
     search_help_text = gettext_lazy("key of a quota, of a charge, or for whom it was")
@@ -85,6 +85,11 @@ class LedgerEntryAdmin(ObjectActionsMixin, ObjectPageMixin, HistoryAdmin):
         """What was asked for."""
         return cells.asked(entry)
 
+    @admin.display(description=gettext_lazy("for"))
+    def for_whom(self, entry: LedgerEntry) -> SafeString:
+        """For whom it was."""
+        return cells.owner(entry.owner)
+
     @admin.display(description=gettext_lazy("reason"))
     def why(self, entry: LedgerEntry) -> str:
         """Why."""
@@ -113,7 +118,7 @@ def _facts(entry: LedgerEntry, now: datetime) -> list[tuple[str, Any]]:
         (_("charged to"), cells.row_link(entry.charged, entry.charged.key) if elsewhere else ""),
         (_("at"), cells.both(entry.at, now)),
         (_("asked for"), cells.asked(entry)),
-        (_("for"), entry.owner),
+        (_("for"), cells.owner(entry.owner)),
         (_("attempt"), entry.attempt),
         (_("by"), entry.actor),
         (_("reason"), entry.reason),

@@ -172,7 +172,7 @@ def _provider_facts(quota: Quota, now: datetime) -> list[tuple[str, Any]]:
         (_("limit"), _known(quota.provider_limit)),
         (_("resets"), cells.both(quota.provider_resets_at, now) if quota.provider_resets_at else None),
         (_("verified"), _("no: one run at a time tries") if quota.provider_unverified else None),
-        (_("tried by"), quota.trial_owner or None),
+        (_("tried by"), cells.owner(quota.trial_owner) or None),
         (_("said"), when(quota.provider_observed_at, now) if quota.provider_observed_at else None),
         (_("usage endpoint"), quota.probe_url or None),
     ]
@@ -197,7 +197,7 @@ def _entry_line(entry: LedgerEntry, now: datetime) -> dict[str, Any]:
         "at": when(entry.at, now),
         "badge": cells.entry_badge(entry),
         "change": cells.change(entry.amount),
-        "owner": entry.owner,
+        "owner": cells.owner(entry.owner),
         "charged": cells.row_link(entry.charged, entry.charged.key) if elsewhere else "",
         "said": ": ".join(part for part in (entry.actor, entry.reason) if part),
     }
@@ -224,7 +224,7 @@ def _reservation_line(reservation: Reservation, now: datetime) -> dict[str, Any]
     return {
         "badge": cells.reservation_badge(reservation.state),
         "amount": f"{reservation.amount:,}",
-        "owner": reservation.owner,
+        "owner": cells.owner(reservation.owner),
         "purpose": reservation.get_purpose_display(),
         "ends": when(reservation.expires_at if held else reservation.ended_at, now),
     }

@@ -15,7 +15,7 @@ from quotas.models import Reservation
 class ReservationAdmin(HistoryAdmin):
     """The reservations."""
 
-    list_display = ("number", "quota_key", "state_badge", "units", "settled", "owner", "purpose", "reserved", "ends")
+    list_display = ("number", "quota_key", "state_badge", "units", "settled", "for_whom", "purpose", "reserved", "ends")
     list_display_links = None
     list_filter = ("state", "purpose", QuotaFilter)
     search_fields = ("=owner", "=idempotency_key")
@@ -50,6 +50,11 @@ class ReservationAdmin(HistoryAdmin):
     def settled(self, reservation: Reservation) -> str:
         """What the work really took."""
         return "" if reservation.settled_amount is None else f"{reservation.settled_amount:,}"
+
+    @admin.display(description=gettext_lazy("for"))
+    def for_whom(self, reservation: Reservation) -> SafeString:
+        """For whom it holds that."""
+        return cells.owner(reservation.owner)
 
     @admin.display(description=gettext_lazy("reserved"))
     def reserved(self, reservation: Reservation) -> SafeString:

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from project.kit.clock import database_now
 from quotas import charging, reserving
@@ -162,6 +163,17 @@ def test_a_charge_that_came_through_a_part_says_so() -> None:
     part = make_quota(parent=parent, key="the-part")
     charge(part, 7, owner="run:5")
     assert "charge −7 run:5 through the-part" in shown(parent)
+
+
+def test_a_run_that_was_charged_is_a_link_to_its_page_and_who_has_no_page_is_a_name() -> None:
+    quota = make_quota()
+    entry = charge(quota, 7, owner="run:5")
+    charge(quota, 8, owner="script 5")
+    client = chief()
+    run = reverse("admin:scheduler_taskrun_change", args=[5])
+    for address in (page_of(quota), page_of(entry), list_of("ledgerentry")):
+        assert f'<a href="{run}">run:5</a>' in client.get(address).content.decode()
+    assert "charge −8 script 5" in shown(quota)
 
 
 def test_edges_and_reservations_are_shown() -> None:
