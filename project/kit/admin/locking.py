@@ -148,6 +148,8 @@ def _text(field: forms.Field, value: Any) -> str:
     value = field.prepare_value(value)
     if value is None:
         return ""
+    if isinstance(field.widget, forms.CheckboxInput):
+        return "on" if value else ""
     if isinstance(field.widget, forms.Select):
         return str(value)
     return str(field.widget.format_value(value) or "")

@@ -1,6 +1,7 @@
 """The form of a quota: what is wrong stands on its field, nobody overwrites unawares, secrets stay where they are."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -153,6 +154,31 @@ def test_what_somebody_else_saved_meanwhile_is_shown_instead_of_overwritten() ->
     assert again.headers["Location"] == page_of(quota)
     quota.refresh_from_db()
     assert (quota.title, quota.unit, quota.version) == ("mine", "calls", 3)
+
+
+def test_a_tick_that_somebody_else_set_meanwhile_is_not_taken_away() -> None:
+    quota, client = make_quota(title="before"), chief()
+    form = opened(client, quota)
+    theirs = Quota.objects.get(pk=quota.pk)
+    theirs.shadow = True
+    defining.save_changes(theirs, expected_version=1, now=database_now(), actor="bob")
+    response = client.post(page_of(quota, "edit"), form | {"title": "mine"})
+    assert "Shadow mode – on them; the form shows it now" in text_of(response)
+    assert "Title mine before you" in text_of(response)
+    box = re.search(r'<input type="checkbox" name="shadow"[^>]*>', response.content.decode())
+    assert box is not None
+    assert "checked" in box[0]
+
+
+def test_a_tick_that_nobody_touched_is_no_difference() -> None:
+    quota, client = make_quota(title="before", shadow=True), chief()
+    form = opened(client, quota) | {"shadow": "on"}
+    theirs = Quota.objects.get(pk=quota.pk)
+    theirs.unit = "calls"
+    defining.save_changes(theirs, expected_version=1, now=database_now(), actor="bob")
+    text = text_of(client.post(page_of(quota, "edit"), form | {"title": "mine"}))
+    assert "Title mine before you" in text
+    assert "Shadow mode on" not in text
 
 
 def test_who_may_not_change_it_posts_in_vain() -> None:
