@@ -1,11 +1,13 @@
 """The sentences in which rows say why. One place, so that the same thing is always said in the same words."""
 
 import re
+import sys
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
+from project.kit.spans import span
 from scheduler import cron
 from scheduler.states import FireKind, RunState
 
@@ -30,20 +32,9 @@ def local(instant: datetime, zone: str) -> str:
         return local(instant, "UTC")
 
 
-def duration(span: timedelta) -> str:
-    """Return the span in its two largest units: `2 h 5 min`, `40 s`."""
-    seconds = round(span.total_seconds())
-    parts = [
-        f"{amount} {unit}"
-        for amount, unit in (
-            (seconds // 86400, "d"),
-            (seconds // 3600 % 24, "h"),
-            (seconds // 60 % 60, "min"),
-            (seconds % 60, "s"),
-        )
-        if amount
-    ]
-    return " ".join(parts[:2]) or "0 s"
+def duration(length: timedelta) -> str:
+    """Return the length in whole seconds, by its two largest units: `2 h 5 min`, `40 s`."""
+    return span(timedelta(seconds=round(length.total_seconds())), detail_below=sys.maxsize)
 
 
 def started(plan: "Plan", now: datetime) -> str:

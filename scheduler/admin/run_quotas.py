@@ -6,15 +6,15 @@ from typing import Any
 
 from django.db.models import Count, F, Q, Sum
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from project.kit.admin import absolute, badge, relative, when
+from project.kit.admin import badge, when
 from quotas import availability
+from quotas.admin.cells import both
 from quotas.models import LedgerEntry, Quota
 from quotas.states import EntryKind
 from scheduler.admin import cells
@@ -39,18 +39,6 @@ def section(run: TaskRun, quotas: QuotaFacts, now: datetime) -> dict[str, Any] |
         "charges": charges,
         "ledger": f"{reverse('admin:quotas_ledgerentry_changelist')}?{urlencode({'owner': owner_of(run.pk)})}",
     }
-
-
-def both(instant: datetime, now: datetime) -> SafeString:
-    """Return an instant by the viewer's clocks, and how far it is."""
-    shown = f"{timezone.localtime(instant):%Y-%m-%d %H:%M:%S}"
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time> <span class="quiet">{}</span>',
-        instant.isoformat(),
-        absolute(instant),
-        shown,
-        relative(instant, now),
-    )
 
 
 # --- facts -----------------------------------------------------------------------------------------------------

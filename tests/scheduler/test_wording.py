@@ -27,7 +27,7 @@ MANY = Missed(NOW, NOW + 2 * HOUR, 1000, capped=True)
         (timedelta(seconds=60), "1 min"),
         (timedelta(seconds=61), "1 min 1 s"),
         (timedelta(hours=1), "1 h"),
-        (timedelta(hours=1, seconds=5), "1 h 5 s"),
+        (timedelta(hours=1, seconds=5), "1 h"),
         (timedelta(hours=2, minutes=5, seconds=7), "2 h 5 min"),
         (timedelta(days=1), "1 d"),
         (timedelta(days=400, hours=3, minutes=9), "400 d 3 h"),

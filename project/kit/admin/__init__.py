@@ -9,10 +9,11 @@ from project.kit.admin.badges import badge
 from project.kit.admin.bulk_actions import BulkActionsMixin
 from project.kit.admin.filters import DayFilter, Question, QuestionFilter
 from project.kit.admin.history import HistoryAdmin
-from project.kit.admin.instants import DASH, absolute, relative, span, when
+from project.kit.admin.instants import DASH, absolute, relative, when
 from project.kit.admin.locking import VersionLockedForm, VersionLockMixin
 from project.kit.admin.object_actions import ObjectActionsMixin
 from project.kit.admin.pages import ObjectPageMixin, PanelAdmin, UncountedList, seen_at
+from project.kit.spans import span
 
 __all__ = [
     "DASH",

@@ -1,4 +1,4 @@
-"""Instants and spans for people: relative in the text, absolute on hover, by the viewer's clocks."""
+"""Instants for people: relative in the text, absolute on hover, by the viewer's clocks."""
 
 from datetime import datetime, timedelta
 
@@ -6,6 +6,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+
+from project.kit.spans import span
 
 # What is shown where there is nothing to show.
 DASH = SafeString("–")
@@ -35,34 +37,3 @@ def relative(instant: datetime, now: datetime) -> str:
     step = _MINUTE if distance >= _MINUTE else _SECOND
     length = span(distance // step * step, detail_below=3)
     return _("in %(span)s") % {"span": length} if instant > now else _("%(span)s ago") % {"span": length}
-
-
-def span(length: timedelta, detail_below: int = 10) -> str:
-    """Return the length in its largest units: `40 s`, `2 h 5 min`, `12 d`.
-
-    Args:
-        detail_below: the second unit is given while there are fewer than this of the first.
-    """
-    seconds = length.total_seconds()
-    if 0.05 <= seconds < 10 and not seconds.is_integer():
-        return _("%(count)s s") % {"count": f"{seconds:.1f}"}
-    amounts = _amounts(round(seconds))
-    largest, unit = amounts[0]
-    if len(amounts) == 1 or largest >= detail_below:
-        return unit % {"count": largest}
-    following, small_unit = amounts[1]
-    return (
-        f"{unit % {'count': largest}} {small_unit % {'count': following}}" if following else unit % {"count": largest}
-    )
-
-
-def _amounts(seconds: int) -> list[tuple[int, str]]:
-    """Return the amounts with their units, from the largest that is there down."""
-    amounts = [
-        (seconds // 86_400, _("%(count)s d")),
-        (seconds // 3600 % 24, _("%(count)s h")),
-        (seconds // 60 % 60, _("%(count)s min")),
-        (seconds % 60, _("%(count)s s")),
-    ]
-    first = next((position for position, (amount, _unit) in enumerate(amounts) if amount), len(amounts) - 1)
-    return amounts[first:]

@@ -57,7 +57,7 @@ def test_a_paused_run_shows_for_what_it_waits_with_a_link_to_the_quota(now: date
     text = text_of(response)
     assert "It needs 10 calls of “fans”, which has 3 left: our own budget is used up." in text
     assert "fans 10 calls 3 calls now our own budget is used up" in text
-    assert f"Expected back {now_is(quota).period_end:%Y-%m-%d %H:%M:%S} in" in text
+    assert f"Expected back {now_is(quota).period_end:%Y-%m-%d %H:%M} in" in text
     assert "Its turn 1 of 1" in text
     assert "Resumed never" in text
     assert f'<a href="/admin/quotas/quota/{quota.pk}/change/">' in response.content.decode()
@@ -78,7 +78,7 @@ def test_a_resumed_run_shows_when_by_what_and_how_often(now: datetime) -> None:
     text = text_of(chief().get(page_of(run)))
     for said in ("Paused 1 time", "Resumed 1 time", "Last resumed by quota edge", "To be begun by", "It is back."):
         assert said in text, said
-    assert f"Last resumed {now:%Y-%m-%d %H:%M:%S}" in text
+    assert f"Last resumed {now:%Y-%m-%d %H:%M}" in text
 
 
 def test_a_held_and_a_delayed_run_say_why(now: datetime) -> None:
