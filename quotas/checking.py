@@ -1,7 +1,7 @@
 """The books prove themselves: each figure of a quota is counted again from the rows that led to it.
 
-A few statements over all quotas, however many there are. Each finds the rows that contradict each other, in one
-snapshot, and says so in a sentence.
+A few statements over all quotas, however many there are. Each finds the rows that contradict each other in its own
+snapshot, and says so in a sentence; a fault that is gone at the second look was work under way.
 """
 
 from django.db import connection

@@ -11,6 +11,7 @@ from quotas.amounts import check_limit
 from quotas.books import Books, open_books_of_all
 from quotas.models import LedgerEntry, Quota
 from quotas.periods import Preset, RuleError, check_rule, period_at
+from quotas.provider.probes import ProbeSpec, check_probe
 from quotas.purchases import purchase
 from quotas.refusals import BadAmount
 from quotas.states import Cause, EntryKind, Kind
@@ -157,9 +158,10 @@ def _rule_faults(quota: Quota) -> dict[str, str]:
 
 
 def _probe_faults(quota: Quota) -> dict[str, str]:
-    if quota.probe_url and not (quota.probe_remaining or quota.probe_limit or quota.probe_reset):
-        return {"probe_remaining": "A usage endpoint needs at least one expression that says where to look in it."}
-    return {}
+    if not quota.probe_url:
+        return {}
+    spec = ProbeSpec(quota.probe_url, quota.probe_headers, quota.probe_remaining, quota.probe_limit, quota.probe_reset)
+    return {f"probe_{name}": sentence for name, sentence in check_probe(spec).items()}
 
 
 def _change_faults(quota: Quota, current: Quota) -> dict[str, str]:

@@ -110,7 +110,7 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
     """
     try:
         with _timeout(context, clock), _clean_connection():
-            result = job.function(context)
+            result = _result_of(job, context)
         outcome = Outcome(RunState.DONE, AttemptOutcome.DONE, result=as_result(result))
     except LeaseLost:
         return None
@@ -132,6 +132,27 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
         name = type(error).__name__
         outcome = _failed(f"{name}: {_one_line(error)}".removesuffix(": "), traceback=tracebacks.format_exc())
     return replace(outcome, output=context.output.text, spent=context.spending.touched)
+
+
+def _result_of(job: Job, context: RunContext) -> Any:
+    """Call the job's function. Interruptions that come as a group, from tasks side by side, are raised as one."""
+    try:
+        return job.function(context)
+    except BaseExceptionGroup as group:
+        interruptions = list(_interruptions_in(group))
+        if not interruptions:
+            raise
+        pauses = [each for each in interruptions if isinstance(each, PauseNeeded)]
+        others = [each for each in interruptions if not isinstance(each, PauseNeeded)]
+        raise (others[0] if others else PauseNeeded(*(no for pause in pauses for no in pause.refusals))) from group
+
+
+def _interruptions_in(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _interruptions_in(error)
+        elif isinstance(error, RunInterrupted | PauseNeeded):
+            yield error
 
 
 @contextmanager

@@ -10,11 +10,15 @@ import pytest
 from django.db import ProgrammingError, connection, transaction
 
 from project.kit.clock import database_now
+from quotas import defining
+from quotas.models import Quota
+from quotas.refusals import PauseNeeded, Refused
+from quotas.states import Kind, WaitReason
 from scheduler import operations
 from scheduler.executing import execute
 from scheduler.identity import ThisWorker
 from scheduler.jobs import RunContext
-from scheduler.jobs.interrupts import Cancelled, LeaseLost, RunInterrupted, Stopping, TimedOut
+from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, RunInterrupted, Stopping, TimedOut
 from scheduler.models import TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from tests.scheduler.executions import attempt_of, raising, run_job
@@ -53,6 +57,48 @@ def test_a_job_whose_worker_stops_is_due_elsewhere_at_once_with_its_last_checkpo
     assert (attempt_of(run).outcome, run.reason) == (
         AttemptOutcome.HANDED_BACK,
         "The worker was stopping; the run goes on elsewhere.",
+    )
+
+
+def test_interruptions_of_tasks_side_by_side_are_one(worker: ThisWorker) -> None:
+    """asyncio.TaskGroup raises them as a group, which no `except` for one of them catches."""
+
+    def job(run: RunContext) -> None:
+        raise BaseExceptionGroup("", [ValueError(), BaseExceptionGroup("", [Deferred("later", seconds=60)])])
+
+    run = run_job(job, worker)
+    assert (run.state, run.reason) == (RunState.DEFERRED, "later")
+
+
+def test_a_run_that_was_refused_side_by_side_waits_for_all_that_refused_it(worker: ThisWorker) -> None:
+    for key in ("calls", "tokens"):
+        defining.create(key=key, kind=Kind.CAPACITY, limit=0, now=database_now())
+
+    def job(run: RunContext) -> None:
+        raise BaseExceptionGroup("", [PauseNeeded(_refusal("calls")), PauseNeeded(_refusal("tokens"))])
+
+    run = run_job(job, worker)
+    assert run.state == RunState.PAUSED
+    assert sorted(run.waits.values_list("quota__key", flat=True)) == ["calls", "tokens"]
+
+
+def test_a_group_without_interruptions_is_a_failure(worker: ThisWorker) -> None:
+    def job(run: RunContext) -> None:
+        raise ExceptionGroup("both", [ValueError("one"), ValueError("two")])
+
+    assert run_job(job, worker).state == RunState.FAILED
+
+
+def _refusal(key: str) -> Refused:
+    quota_id = Quota.objects.get(key=key).pk
+    return Refused(
+        key,
+        quota_id=quota_id,
+        blocker=key,
+        amount=1,
+        available=0,
+        why=WaitReason.OWN_BUDGET,
+        expected_at=None,
     )
 
 
