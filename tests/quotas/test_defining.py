@@ -75,7 +75,7 @@ def test_a_new_quota_begins_with_the_entry_of_its_limit(limit: int | None) -> No
         ({"kind": "weekly"}, "kind", "not a valid choice"),
         ({"key": ""}, "key", "cannot be blank"),
         ({"resume_threshold": 1}, "resume_threshold", "less than or equal"),
-        ({"probe_url": "https://example.org/", "probe_remaining": "a["}, "probe_remaining", "remaining"),
+        ({"probe_url": "https://example.org/", "probe_remaining": "a["}, "probe_remaining", "no JMESPath expression"),
         ({"probe_url": "https://example.org/", "probe_headers": {"a b": "c"}}, "probe_headers", "header"),
     ],
 )
