@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -68,6 +68,7 @@ SCHEDULE_STANDING: tuple[tuple[str | Promise, Condition, str, str], ...] = (
 
 QUOTA_STANDING: tuple[tuple[str | Promise, Condition, str, str], ...] = (
     (_("insufficient"), quota_questions.is_insufficient, "insufficient", "amber"),
+    (_("waited for"), quota_questions.is_waited_for, "waited-for", "violet"),
     (_("refused by the provider"), quota_questions.is_refused, "refused", "red"),
     (_("provider unverified"), quota_questions.is_unverified, "unverified", "violet"),
     (_("80 % used"), quota_questions.is_nearly_used, "nearly-used", "amber"),
@@ -153,8 +154,9 @@ def _quota_tiles(now: datetime) -> list[Tile]:
 
 
 def _short_quota_lines(now: datetime) -> list[dict[str, Any]]:
-    """Return the quotas for which work waits, or would; those that became so last come first."""
-    quotas = list(Quota.objects.filter(quota_questions.is_insufficient(now)).order_by("-verdict_at")[:LINES])
+    """Return the quotas for which work waits, or would: those first for which somebody has waited for longest."""
+    short = Quota.objects.filter(quota_questions.is_insufficient(now) | quota_questions.is_waited_for(now))
+    quotas = list(short.order_by(F("waited_since").asc(nulls_last=True), "-verdict_at")[:LINES])
     waiting = count_waiting([quota.pk for quota in quotas])
     return [_quota_line(quota, waiting[quota.pk], now) for quota in quotas]
 
@@ -163,7 +165,7 @@ def _quota_line(quota: Quota, waiting: int, now: datetime) -> dict[str, Any]:
     return {
         "quota": quota_cells.row_link(quota),
         "bar": quota_cells.bar(quota, now),
-        "since": when(quota.verdict_at, now),
+        "verdict": quota_cells.verdict_badges(quota),
         "waiting": quota_cells.waiting(waiting, quota.waited_since, now),
         "reset": when(next_reset(quota, now), now),
     }

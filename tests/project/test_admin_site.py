@@ -16,7 +16,14 @@ pytestmark = pytest.mark.django_db
 
 def test_what_is_looked_at_daily_comes_first() -> None:
     apps = chief().get(reverse("admin:index")).context["app_list"]
-    assert [app["app_label"] for app in apps] == ["scheduler", "quotas", "project", "django_celery_beat", "auth", "admin"]
+    assert [app["app_label"] for app in apps] == [
+        "scheduler",
+        "quotas",
+        "project",
+        "django_celery_beat",
+        "auth",
+        "admin",
+    ]
     names = [model["object_name"] for model in apps[0]["models"]]
     assert names == [
         "Schedule",

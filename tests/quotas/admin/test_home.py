@@ -29,6 +29,7 @@ def test_every_number_is_that_of_the_list_behind_it() -> None:
     assert {str(tile.label): tile.count for tile in tiles} == {
         "quotas": 6,
         "insufficient": 3,
+        "waited for": 3,
         "refused by the provider": 0,
         "provider unverified": 3,
         "80 % used": 3,
@@ -36,10 +37,14 @@ def test_every_number_is_that_of_the_list_behind_it() -> None:
     assert [tile.count for tile in tiles] == [len(listed(client.get(tile.url))) for tile in tiles]
 
 
-def test_a_short_quota_is_shown_with_who_waits() -> None:
-    quota = make_quota(10, used=10, title="SMS credits", unit="messages")
-    wait_for(quota, 5, 7)
-    assert "SMS credits 0 % 0 / 10 messages now 2 wait" in text_of(viewer().get(HOME))
+def test_a_short_quota_is_shown_with_who_waits_also_one_that_is_sufficient_for_others() -> None:
+    wait_for(make_quota(10, used=10, title="SMS credits", unit="messages"), 5, 7)
+    wait_for(make_quota(100, used=20, title="Calls"), 90)
+    make_quota(100, title="Plenty")
+    text = text_of(viewer().get(HOME))
+    assert "SMS credits 0 % 0 / 10 messages insufficient 2 wait" in text
+    assert "Calls 80 % 80 / 100 sufficient 1 waits" in text
+    assert "Plenty" not in text
 
 
 def test_who_may_not_see_quotas_is_shown_none() -> None:
