@@ -8,11 +8,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from alerts.channels.base import Endpoint, Refused
+from alerts.channels.hosts import recognise
 from alerts.channels.recognising import settle_format
 from alerts.channels.registry import HTTP_FORMATS
 from alerts.models import Channel
 from project.kit.outbound import BadAddress, check_address
-from project.kit.secrets import Secret
+from project.kit.secrets import Secret, UnreadableSecret
 from project.kit.wall_clocks import suggestion, zone_names
 
 EDITABLE_FIELDS = (
@@ -33,6 +34,7 @@ EDITABLE_FIELDS = (
 )
 # What the address is checked against, only when one of them really changed: an old row can still be renamed.
 ENDPOINT_FIELDS = frozenset({"format", "address", "secrets", "keyword"})
+SECRET_FIELDS = frozenset({"address", "secrets"})
 
 
 class StaleVersion(Exception):
@@ -61,8 +63,7 @@ def save_new(channel: Channel, *, now: datetime) -> None:
     Raises:
         ValidationError: as `create`.
     """
-    _check(channel)
-    _settle_endpoint(channel)
+    check(channel)
     channel.created_at = channel.updated_at = now
     channel.full_clean(validate_constraints=False)
     channel.save(force_insert=True)
@@ -79,19 +80,40 @@ def save_changes(channel: Channel, *, expected_version: int, now: datetime) -> l
         current = Channel.objects.select_for_update().get(pk=channel.pk)
         if current.version != expected_version:
             raise StaleVersion(current)
-        changed = [name for name in EDITABLE_FIELDS if getattr(channel, name) != getattr(current, name)]
+        changed = _changed(channel, current)
         if not changed:
             return []
-        _check(channel)
-        if ENDPOINT_FIELDS.intersection(changed):
-            _settle_endpoint(channel)
+        check(channel, current)
         channel.version, channel.updated_at = current.version + 1, now
         channel.full_clean(validate_constraints=False)
         channel.save(update_fields=[*{*changed, "format"}, "address_shown", "version", "updated_at"])
     return changed
 
 
-def _check(channel: Channel) -> None:
+def check(channel: Channel, current: Channel | None = None) -> None:
+    """Look at a channel that is to be saved, and write its format and address as they are stored.
+
+    Args:
+        current: what it is now; None: it is new.
+
+    Raises:
+        ValidationError: as `create`.
+    """
+    _check_hours(channel)
+    if current is None or ENDPOINT_FIELDS.intersection(_changed(channel, current)):
+        _settle_endpoint(channel)
+
+
+def _changed(channel: Channel, current: Channel) -> list[str]:
+    return [name for name in EDITABLE_FIELDS if _value(channel, name) != _value(current, name)]
+
+
+def _value(channel: Channel, name: str) -> Any:
+    value = getattr(channel, name)
+    return as_secret(value) if name in SECRET_FIELDS else value
+
+
+def _check_hours(channel: Channel) -> None:
     faults = {}
     if channel.timezone not in zone_names():
         faults["timezone"] = f"The time zone “{channel.timezone}” is not known. {suggestion(channel.timezone)}"
@@ -106,18 +128,24 @@ def _check(channel: Channel) -> None:
 
 def _settle_endpoint(channel: Channel) -> None:
     """Choose the format where none was, and check the address: for its platform, and that it does not lead inwards."""
-    address = as_secret(channel.address).reveal().strip()
-    secrets = as_secret(channel.secrets).reveal()
+    address, secrets = _revealed(channel, "address").strip(), _revealed(channel, "secrets")
     try:
-        channel.format = settle_format(Endpoint(address, tuple(secrets.split()), channel.keyword), channel.format)
-        if channel.format in HTTP_FORMATS:
+        name = shown = channel.format or recognise(address)
+        if name in HTTP_FORMATS:
             checked = check_address(address, allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD)
-            address, channel.address_shown = checked.url, checked.host
-        else:
-            channel.address_shown = channel.format
+            address, shown = checked.url, checked.host
+        channel.format = settle_format(Endpoint(address, tuple(secrets.split()), channel.keyword), name)
     except (Refused, BadAddress) as error:
         raise ValidationError({"address": str(error)}) from None
-    channel.address, channel.secrets = Secret.of(address), as_secret(channel.secrets)
+    channel.address, channel.address_shown = Secret.of(address), shown
+    channel.secrets = as_secret(channel.secrets)
+
+
+def _revealed(channel: Channel, name: str) -> str:
+    try:
+        return as_secret(getattr(channel, name)).reveal()
+    except UnreadableSecret as error:
+        raise ValidationError({name: str(error)}) from None
 
 
 def as_secret(value: str | Secret) -> Secret:

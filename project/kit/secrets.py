@@ -75,7 +75,13 @@ class Secret:
         return bool(self._sealed)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and (self._sealed == other._sealed or self.reveal() == other.reveal())
+        """Tell whether both hold the same text; one that cannot be read equals only itself."""
+        if not isinstance(other, Secret):
+            return False
+        try:
+            return self._sealed == other._sealed or self.reveal() == other.reveal()
+        except UnreadableSecret:
+            return False
 
     __hash__ = None  # type: ignore[assignment]  # equal texts are stored differently
 
