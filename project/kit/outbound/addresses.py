@@ -1,11 +1,12 @@
 """Reads an address that a person typed: whatever two programs might read differently is refused with a sentence."""
 
 import re
+import string
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 import idna
 
@@ -13,9 +14,16 @@ from project.kit.outbound.networks import is_public
 
 PORTS = {"http": 80, "https": 443}
 LONGEST = 2000
+LONGEST_HOST = 253
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # How old programs read a number as an IPv4 address: 127.1, 0x7f.1, 2130706433, 0177.0.0.1
 _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)")
+# What has no look of its own and is no control or format character: joiners, fillers, variation selectors.
+_FILLER = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_OTHER_DOTS = "。．｡"
+_INWARD_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa")
 
 
 class BadAddress(ValueError):
@@ -27,7 +35,7 @@ class Address:
     """A checked address.
 
     Attributes:
-        url: as it is called: the host in ASCII.
+        url: as it is called: in ASCII, and without a port where it is the usual one.
         host: in ASCII, an IPv6 address without brackets.
     """
 
@@ -48,22 +56,24 @@ def check_address(text: str, *, allowed_hosts: Collection[str] = ()) -> Address:
     """
     _refuse_odd_characters(text)
     scheme, rest = _split_scheme(text)
-    parts = urlsplit(f"{scheme}://{rest}")
-    if "@" in parts.netloc:
-        raise BadAddress("The address holds a user name or password before an @. Leave it out.")
-    host, port = _host_and_port(parts.netloc, scheme)
+    place, path = _split_path(rest)
+    host, port = _host_and_port(place, scheme)
     if not is_allowed(host, port, allowed_hosts):
         _refuse_inward(host)
-    shown = f"[{host}]" if ":" in host else host
-    place = shown if port == PORTS[scheme] else f"{shown}:{port}"
-    path = parts.path or "/"
-    query = f"?{parts.query}" if parts.query else ""
-    return Address(f"{scheme}://{place}{path}{query}", scheme, host, port)
+    shown = _in_brackets(host) if port == PORTS[scheme] else f"{_in_brackets(host)}:{port}"
+    return Address(f"{scheme}://{shown}{quote(path, safe=string.printable)}", scheme, host, port)
 
 
 def is_allowed(host: str, port: int, allowed_hosts: Collection[str]) -> bool:
     """Tell whether a setting opens the host though it may lie inwards."""
-    return host in allowed_hosts or f"{host}:{port}" in allowed_hosts
+    return host in allowed_hosts or f"{_in_brackets(host)}:{port}" in allowed_hosts
+
+
+def _in_brackets(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+# --- the parts -------------------------------------------------------------------------------------------------
 
 
 def _refuse_odd_characters(text: str) -> None:
@@ -71,22 +81,33 @@ def _refuse_odd_characters(text: str) -> None:
         raise BadAddress("The address is empty.")
     if len(text) > LONGEST:
         raise BadAddress(f"The address is longer than {LONGEST:,} characters.")
-    if text != text.strip() or any(character.isspace() for character in text):
-        raise BadAddress("The address has a space in it. Remove it, or write %20 in a path.")
+    if any(character.isspace() for character in text):
+        raise BadAddress("The address has a space or a line break in it. Remove it, or write %20 in a path.")
     if "\\" in text:
         raise BadAddress("The address has a backslash in it. Write / instead.")
     for character in text:
-        if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"):
+        if unicodedata.category(character) in _INVISIBLE or _FILLER.match(character):
             raise BadAddress(f"The address has an invisible character in it (U+{ord(character):04X}). Type it anew.")
 
 
 def _split_scheme(text: str) -> tuple[str, str]:
     scheme, separator, rest = text.partition("://")
-    if not separator:
+    if not separator or not _SCHEME.fullmatch(scheme):
         raise BadAddress("The address does not begin with https:// or http://.")
     if scheme.lower() not in PORTS:
         raise BadAddress(f"The address begins with {scheme[:20]}://; only https:// and http:// can be called.")
     return scheme.lower(), rest
+
+
+def _split_path(rest: str) -> tuple[str, str]:
+    """Return the host with its port, and the path with its query; the path begins with a slash."""
+    if "#" in rest:
+        raise BadAddress("The address has a # in it. What stands behind is never sent: leave it out, or write %23.")
+    place = re.split(r"[/?]", rest, maxsplit=1)[0]
+    if "@" in place:
+        raise BadAddress("The address holds a user name or password before an @. Leave it out.")
+    path = rest[len(place) :]
+    return place, path if path.startswith("/") else f"/{path}"
 
 
 def _host_and_port(place: str, scheme: str) -> tuple[str, int]:
@@ -95,6 +116,8 @@ def _host_and_port(place: str, scheme: str) -> tuple[str, int]:
         if not bracket or (port and not port.startswith(":")):
             raise BadAddress("The IPv6 address in it is not closed by ] as in [2001:db8::1]:8443.")
         return _ipv6(host), _port(port.removeprefix(":"), scheme, given=bool(port))
+    if place.count(":") > 1:
+        raise BadAddress("An IPv6 address stands in brackets, and a port behind them, as in [2001:db8::1]:8443.")
     host, colon, port = place.partition(":")
     return _name_or_ipv4(host), _port(port, scheme, given=bool(colon))
 
@@ -102,29 +125,32 @@ def _host_and_port(place: str, scheme: str) -> tuple[str, int]:
 def _port(text: str, scheme: str, *, given: bool) -> int:
     if not given:
         return PORTS[scheme]
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 65_535):
+    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65_535):
         raise BadAddress("The port after the host is a number from 1 to 65535.")
     return int(text)
 
 
+# --- the host --------------------------------------------------------------------------------------------------
+
+
 def _ipv6(text: str) -> str:
+    if "%" in text:
+        raise BadAddress("The IPv6 address names an interface after %. Only public addresses can be called.")
     try:
-        return str(IPv6Address(text)) if "%" not in text else _refuse_zone()
+        return str(IPv6Address(text))
     except AddressValueError:
         raise BadAddress("What stands in [ ] is no IPv6 address.") from None
-
-
-def _refuse_zone() -> str:
-    raise BadAddress("The IPv6 address names an interface after %. Only public addresses can be called.")
 
 
 def _name_or_ipv4(text: str) -> str:
     if not text:
         raise BadAddress("The address has no host, as example.org in https://example.org/.")
-    host = _ascii(text)
-    labels = host.removesuffix(".").split(".")
+    host = _ascii(text).removesuffix(".")
+    labels = host.split(".")
     if _NUMBER.fullmatch(labels[-1]):
         return _ipv4(host)
+    if len(host) > LONGEST_HOST:
+        raise BadAddress(f"The host is longer than {LONGEST_HOST} characters.")
     for label in labels:
         if not _LABEL.fullmatch(label):
             raise BadAddress("The host is no name: each part has 1 to 63 letters, digits and hyphens inside.")
@@ -133,27 +159,29 @@ def _name_or_ipv4(text: str) -> str:
 
 def _ascii(text: str) -> str:
     """Return the name as it is asked for in the DNS."""
-    if any(dot in text for dot in "。．｡"):
+    if any(dot in text for dot in _OTHER_DOTS):
         raise BadAddress("The host is written with dots of another script. Write . instead.")
-    if text.isascii():
-        return _checked_punycode(text.lower())
-    if unicodedata.normalize("NFKC", text).isascii():
-        raise BadAddress("The host is written with look-alikes of plain letters or digits. Write it plainly.")
+    return ".".join(_plain(label.lower()) if label.isascii() else _encoded(label) for label in text.split("."))
+
+
+def _plain(label: str) -> str:
+    """Return the part of a name; if it says to be encoded (xn--), it has to be."""
+    if label.startswith("xn--"):
+        try:
+            idna.ulabel(label)
+        except UnicodeError:
+            raise BadAddress("A part of the host begins with xn-- and is no encoded name.") from None
+    return label
+
+
+def _encoded(label: str) -> str:
     try:
-        return idna.encode(text, uts46=True).decode().lower()
-    except idna.IDNAError:
+        encoded = idna.encode(label, uts46=True).decode()
+    except UnicodeError:
         raise BadAddress("The host has characters in it that no name may have.") from None
-
-
-def _checked_punycode(host: str) -> str:
-    """Return the name if each part that says to be encoded (xn--) is what encoding gives."""
-    for label in host.split("."):
-        if label.startswith("xn--"):
-            try:
-                idna.ulabel(label)
-            except idna.IDNAError:
-                raise BadAddress("A part of the host begins with xn-- and is no encoded name.") from None
-    return host
+    if not encoded.startswith("xn--"):
+        raise BadAddress("The host is written with look-alikes of plain letters or digits. Write it plainly.")
+    return encoded
 
 
 def _ipv4(host: str) -> str:
@@ -164,11 +192,15 @@ def _ipv4(host: str) -> str:
 
 
 def _refuse_inward(host: str) -> None:
-    try:
-        public = is_public(host)
-    except ValueError:
-        public = not (host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host)
-    if not public:
+    if not _leads_outwards(host):
         raise BadAddress(
             f"{host} lies in a private network. An administrator can allow it by TIDELINE_ALLOWED_HOSTS_INWARD."
         )
+
+
+def _leads_outwards(host: str) -> bool:
+    """Tell whether the host may be public; of a name that is known only when it is resolved."""
+    try:
+        return is_public(host)
+    except ValueError:
+        return "." in host and not host.endswith(tuple(f".{name}" for name in _INWARD_NAMES))

@@ -2,9 +2,11 @@
 an answer of the DNS that changes between the check and the call gains nothing.
 """
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import Any
 
 import httpcore
@@ -21,50 +23,60 @@ class InwardAddress(httpx.ConnectError):
         super().__init__(f"{host} leads to an address in a private network, which is not called.")
 
 
-class GuardedTransport(httpx.HTTPTransport):
-    """A transport whose connections go outwards, except to hosts that are allowed."""
+class NameNotResolved(httpx.ConnectError):
+    """The DNS knows no address of the name, or does not answer."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"The name {host} cannot be resolved.")
+
+
+class GuardedTransport(httpx.AsyncHTTPTransport):
+    """A transport whose connections go outwards, except to hosts that are allowed; it uses no proxy."""
 
     def __init__(self, allowed_hosts: Collection[str] = ()) -> None:
-        super().__init__(retries=0, trust_env=False)
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=ssl.create_default_context(), network_backend=_GuardedBackend(allowed_hosts)
+        super().__init__(verify=_trusted(), trust_env=False)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=_trusted(), network_backend=_GuardedBackend(allowed_hosts)
         )
 
 
-class _GuardedBackend(httpcore.SyncBackend):
+class _GuardedBackend(httpcore.AnyIOBackend):
     def __init__(self, allowed_hosts: Collection[str]) -> None:
         self._allowed_hosts = allowed_hosts
 
-    def connect_tcp(
+    async def connect_tcp(
         self,
         host: str,
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        """Resolve the host, check each of its addresses, and connect to one of them."""
-        addresses = _resolve(host, port)
+    ) -> httpcore.AsyncNetworkStream:
+        """Resolve the host, check each of its addresses, and connect to the first that answers."""
+        addresses = await _resolve(host, port)
         if not is_allowed(host, port, self._allowed_hosts) and not all(map(is_public, addresses)):
             raise InwardAddress(host)
-        return self._first_that_answers(addresses, port, timeout, local_address, socket_options)
-
-    def connect_unix_socket(self, path: str, *_: Any, **__: Any) -> httpcore.NetworkStream:
-        """Refuse."""
-        raise InwardAddress(path)
-
-    def _first_that_answers(self, addresses: list[str], port: int, *rest: Any) -> httpcore.NetworkStream:
         for address in addresses[:-1]:
             try:
-                return super().connect_tcp(address, port, *rest)
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
-        return super().connect_tcp(addresses[-1], port, *rest)
+        return await super().connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+
+    async def connect_unix_socket(self, path: str, *_: Any, **__: Any) -> httpcore.AsyncNetworkStream:
+        """Refuse."""
+        raise InwardAddress("A socket of this machine")
 
 
-def _resolve(host: str, port: int) -> list[str]:
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return the certificates that this machine trusts; reading them takes longer than a message."""
+    return ssl.create_default_context()
+
+
+async def _resolve(host: str, port: int) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise httpcore.ConnectError(f"The name {host} cannot be resolved.") from error
+        raise NameNotResolved(host) from error
     return list(dict.fromkeys(str(place[0]) for *_, place in found))

@@ -1,53 +1,47 @@
-"""Which IP addresses are public. An IPv4 address hides in several kinds of IPv6 address: all are unwrapped first."""
+"""Which IP addresses are public. An IPv4 address hides in several kinds of IPv6 address: what can lead to it is judged
+by it, and what nobody uses any more is refused.
+"""
 
-from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-IP = IPv4Address | IPv6Address
-
-_NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
-_COMPATIBLE = IPv6Network("::/96")
-_TRANSLATED = IPv6Network("::ffff:0:0:0/96")  # IPv4-translated, RFC 2765
-_ISATAP = (0x00005EFE, 0x02005EFE)
+_NAT64 = IPv6Network("64:ff9b::/96")
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+# What older versions of Python take for public, and what is public by its number but never leads outwards.
+_INWARD = (
+    IPv4Network("192.0.0.0/24"),  # protocol assignments; one cloud answers there for its machines
+    IPv4Network("192.88.99.0/24"),  # the relays of 6to4, which are gone
+    IPv4Network("168.63.129.16/32"),  # what another cloud answers its machines from
+    IPv6Network("2001::/23"),  # protocol assignments, among them Teredo, which embeds two IPv4 addresses
+    IPv6Network("2002::/16"),  # 6to4, which embeds one
+    IPv6Network("3fff::/20"),  # documentation
+)
+_ISATAP = (0x00005EFE, 0x02005EFE)  # the middle of an address that embeds one in its end
 
 
 def is_public(address: str) -> bool:
-    """Tell whether the IP address is one of the public internet, and so is each address that is embedded in it.
+    """Tell whether the IP address is one of the public internet.
 
-    Private, loopback, link-local, shared, multicast, reserved and unspecified ones are not.
+    Private, loopback, link-local, shared, multicast, reserved, unspecified and documentation ones are not, nor is one
+    that names an interface.
 
     Raises:
         ValueError: it is no IP address.
     """
-    return all(_is_public(ip) for ip in _with_embedded(ip_address(address.partition("%")[0])))
+    ip = ip_address(address)
+    return _is_public_ipv4(ip) if isinstance(ip, IPv4Address) else _is_public_ipv6(ip)
 
 
-def _is_public(ip: IP) -> bool:
-    if isinstance(ip, IPv6Address) and _embeds(ip):
-        return True  # judged by what it embeds
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_link_local)
+def _is_public_ipv4(ip: IPv4Address) -> bool:
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved or any(ip in network for network in _INWARD))
 
 
-def _embeds(ip: IPv6Address) -> bool:
-    return any(True for _ in _embedded(ip))
-
-
-def _with_embedded(ip: IP) -> Iterator[IP]:
-    yield ip
-    if isinstance(ip, IPv6Address):
-        yield from _embedded(ip)
-
-
-def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that the IPv6 address stands for or leads to."""
-    last = IPv4Address(int(ip) & 0xFFFFFFFF)
+def _is_public_ipv6(ip: IPv6Address) -> bool:
+    if ip.scope_id is not None:
+        return False
     if ip.ipv4_mapped is not None:
-        yield ip.ipv4_mapped
-    elif ip in _COMPATIBLE or ip in _TRANSLATED or any(ip in network for network in _NAT64):
-        yield last
-    elif ip.sixtofour is not None:
-        yield ip.sixtofour
-    elif ip.teredo is not None:
-        yield from ip.teredo
-    elif (int(ip) >> 32) & 0xFFFFFFFF in _ISATAP:
-        yield last
+        return _is_public_ipv4(ip.ipv4_mapped)
+    if ip in _NAT64:
+        return _is_public_ipv4(IPv4Address(int(ip) & 0xFFFFFFFF))
+    if ip not in _GLOBAL_UNICAST or not ip.is_global or any(ip in network for network in _INWARD):
+        return False
+    return (int(ip) >> 32) & 0xFFFFFFFF not in _ISATAP
