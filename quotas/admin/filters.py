@@ -18,6 +18,22 @@ class QuotaQuestionFilter(QuestionFilter):
     questions = QUOTA_QUESTIONS
 
 
+class OwnerFilter(SimpleListFilter):
+    """Rows of the one owner that a link named."""
+
+    title = _("for")
+    parameter_name = "owner"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the named owner."""
+        named = request.GET.get(self.parameter_name, "")
+        return [(named, named)] if named else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the named owner."""
+        return queryset.filter(owner=self.value()) if self.value() else queryset
+
+
 class QuotaFilter(SimpleListFilter):
     """Rows of the one quota that a link named; there may be too many quotas to choose from here."""
 

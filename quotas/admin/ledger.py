@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import HistoryAdmin, ObjectActionsMixin, ObjectPageMixin, seen_at, when
 from quotas.admin import cells
-from quotas.admin.filters import QuotaFilter
+from quotas.admin.filters import OwnerFilter, QuotaFilter
 from quotas.admin.ledger_actions import REFUND, refund_of
 from quotas.models import LedgerEntry, Quota
 from quotas.refusals import QuotaError
@@ -23,7 +23,7 @@ class LedgerEntryAdmin(ObjectActionsMixin, ObjectPageMixin, HistoryAdmin):
     """The ledger."""
 
     list_display = ("number", "happened", "quota_key", "what", "gain", "units_asked", "for_whom", "actor", "why")
-    list_filter = ("kind", QuotaFilter, "over_limit")
+    list_filter = ("kind", QuotaFilter, OwnerFilter, "over_limit")
     search_fields = ("quota__key",)
     search_help_text = gettext_lazy("key of a quota, of a charge, or for whom it was")
     ordering = ("-id",)

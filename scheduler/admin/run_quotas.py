@@ -69,7 +69,7 @@ def _expected(quotas: QuotaFacts, now: datetime) -> SafeString:
 
 
 def _turn(quotas: QuotaFacts) -> str | None:
-    if not quotas.number:
+    if not quotas.number or (quotas.pause is not None and quotas.pause.held):
         return None
     return _("%(number)s of %(count)s") % {"number": f"{quotas.number:,}", "count": f"{quotas.waiting:,}"}
 

@@ -89,6 +89,7 @@ def test_a_held_and_a_delayed_run_say_why(now: datetime) -> None:
     client = chief()
     text = text_of(client.get(page_of(held)))
     assert "Expected back held" in text
+    assert "Its turn" not in text
     assert "Held a person has to agree each time" in text
     text = text_of(client.get(page_of(delayed)))
     assert "Setbacks in a row 2" in text
@@ -119,6 +120,9 @@ def test_what_a_run_was_charged_is_summed_for_each_quota_and_led_to(now: datetim
     ledger = client.get(response.context["quotas"]["ledger"])
     assert {entry.owner for entry in ledger.context["cl"].result_list} == {owner}
     assert len(listed(ledger)) == 8  # each charge and refund in both quotas
+    assert owner in [
+        choice["display"] for choice in ledger.context["cl"].filter_specs[-2].choices(ledger.context["cl"])
+    ]
 
 
 def test_a_run_that_has_nothing_to_do_with_quotas_says_nothing_of_them() -> None:
@@ -214,6 +218,17 @@ def test_whoever_comes_second_is_told_that_it_has_gone_on(now: datetime) -> None
     response = client.post(action_on(run, "resume"), {"seen": seen, "reason": ""})
     assert told(response) == [f"Run #{run.pk} has gone on already; nothing is left to do."]
     assert len([event for event in events_of(run) if event[1] == RunState.RESUMING]) == 1
+
+
+@pytest.mark.parametrize("action", ["resume", "cancel"])
+def test_an_action_locks_the_quotas_before_the_run_as_whoever_resumes_does(now: datetime, action: str) -> None:
+    run, client = refused_run((used_up(now), 5), now=now), chief()
+    seen = client.get(action_on(run, action)).context["seen"]
+    with CaptureQueriesContext(connection) as captured:
+        client.post(action_on(run, action), {"seen": seen, "reason": ""})
+    locks = [query["sql"] for query in captured if "FOR UPDATE" in query["sql"]]
+    assert 'FROM "quotas_quota"' in locks[0]
+    assert any('FROM "scheduler_taskrun"' in lock for lock in locks)
 
 
 def test_several_are_resumed_at_once_and_who_has_gone_on_is_no_failure(now: datetime) -> None:
