@@ -13,13 +13,14 @@ from project.services import Redis
 from quotas import charging, defining
 from quotas.models import Edge, Quota
 from quotas.states import Cause, Kind
-from scheduler import schedules
+from scheduler import operations, schedules
 from scheduler.models import Pause, QuotaWait, RunEvent, TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from tests.audit import audit_quotas
 from tests.faults.books import ITEMS, audit_marks, audit_runs
 from tests.faults.house import House
 from tests.processes import Processes
+from tests.scheduler.factories import HOUR
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -49,22 +50,26 @@ def test_a_run_that_used_up_its_credit_goes_on_where_it_was_after_a_top_up(house
 
 
 def test_the_runs_of_a_schedule_wait_for_the_reset_of_their_budget_and_go_on_by_themselves(house: House) -> None:
-    """Three runs want 30 of the 16 of a minute: the second pauses amid its work, the third is not even launched."""
-    budget: dict[str, Any] = {"kind": Kind.PERIODIC, "reset_preset": "cron", "reset_cron": "* * * * *"}
-    quota = make_quota("minutely", limit=16, **budget)
-    house.wait_until(lambda: database_now().second < 30, 60, "a minute that lasts")
+    """Each wants 10 of 16: the second pauses amid its work, and who comes later is not even launched. The reset is half
+    a day away, until the rule is changed.
+    """
+    house.environ |= {"TIDELINE_RUNNERS": "1"}
+    at = (database_now() + 12 * HOUR).time().replace(second=0, microsecond=0)
+    quota = make_quota("daily", limit=16, kind=Kind.PERIODIC, reset_preset="day", reset_time=at)
     house.scanners()
     house.runner()
-    schedule = house.every(2, "test.spends", of="minutely", quota=quota, overlap="allow")
+    schedule = house.every(2, "test.spends", of="daily", quota=quota, overlap="allow")
     runs = TaskRun.objects.filter(schedule=schedule).order_by("pk")
-    house.wait_until(lambda: runs.count() >= 3, what="three runs")
-    schedules.pause(schedule, now=database_now(), reason="three are enough")
-    house.wait_until(lambda: runs.filter(state=RunState.PAUSED).count() >= 2, what="two of them to wait")
-    waiting = list(runs.filter(state=RunState.PAUSED))
-    assert [run.attempt_count for run in waiting[:2]] == [1, 0]
-    assert all(wait.expected_at == quota.period_end for wait in QuotaWait.objects.filter(run__in=waiting))
+    house.wait_until(lambda: runs.count() >= 2, what="two runs")
+    schedules.pause(schedule, now=database_now(), reason="two are enough")
+    house.wait_until(lambda: runs.filter(state=RunState.PAUSED).count() == runs.count() - 1, what="but one to wait")
+    late = operations.run_now(schedule, now=database_now(), actor="ada")
+    house.wait_for(RunState.PAUSED, late)
+    assert [run.attempt_count for run in (runs[0], runs[1], late)] == [1, 1, 0]
+    assert all(wait.expected_at == quota.period_end for wait in QuotaWait.objects.filter(run__in=runs))
 
-    house.wait_for(RunState.DONE, *runs, seconds=150)
+    reset_each_minute(quota)
+    house.wait_for(RunState.DONE, *runs, seconds=200)
 
     for run in runs:
         audit_marks(run, house.marks(run))
@@ -137,6 +142,13 @@ def make_quota(key: str, **fields: Any) -> Quota:
     """Create a quota, a capacity unless the fields say otherwise."""
     usual: dict[str, Any] = {"kind": Kind.CAPACITY, "spread_seconds": 0}
     return defining.create(key=key, now=database_now(), **usual | fields)
+
+
+def reset_each_minute(quota: Quota) -> None:
+    """Change the rule of the quota, as a person does."""
+    quota.refresh_from_db()
+    quota.reset_preset, quota.reset_cron = "cron", "* * * * *"
+    defining.save_changes(quota, expected_version=quota.version, now=database_now(), actor="ada")
 
 
 def states_of(run: TaskRun) -> list[str]:
