@@ -45,6 +45,16 @@ def close(runs: Sequence[TaskRun], *, used: bool, now: datetime) -> None:
         charging.refund_unused([(owner_of(pk), attempt, checkpoint) for pk, attempt, checkpoint in attempts], now=now)
 
 
+def abandon(run_ids: Collection[int], *, now: datetime) -> None:
+    """Free what is held for cancelled runs, and let the fallback poll look soon at the quotas that they waited for:
+    what was kept for them is there for others, and no edge tells that.
+    """
+    waited_for = QuotaWait.objects.filter(run__in=run_ids).values_list("quota", flat=True)
+    links = {link for chain in chains_of(waited_for).values() for link in chain}
+    Quota.objects.filter(pk__in=links, next_check_at__gt=now).update(next_check_at=now)
+    release(run_ids, now=now)
+
+
 def release(run_ids: Collection[int], *, now: datetime) -> None:
     """Free what is held for the runs, and forget what they waited for, unless they still do."""
     reserving.release_all_of([owner_of(run_id) for run_id in run_ids], now=now)

@@ -90,7 +90,7 @@ def cancel_backfill(backfill: Backfill, *, now: datetime, actor: str, reason: st
         runs = list(left.select_for_update())
         unbegun = [Claim(run.pk) for run in runs if run.attempt_count == 0]
         transitions.move(unbegun, RunState.CANCELLED, now=now, trigger=EventTrigger.MANUAL, actor=actor, reason=why)
-        accounts.release([claim.run_id for claim in unbegun], now=now)
+        accounts.abandon([claim.run_id for claim in unbegun], now=now)
         for run in runs:
             if run.attempt_count > 0:  # at most `parallel` of them
                 operations.cancel(run, now=now, actor=actor, reason=why)

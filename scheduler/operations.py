@@ -252,7 +252,7 @@ def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool
             actor=actor,
             reason=reason or f"Cancelled by {actor}.",
         )
-        accounts.release([current.pk], now=now)
+        accounts.abandon([current.pk], now=now)
         return True
 
 

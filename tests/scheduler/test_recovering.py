@@ -178,14 +178,14 @@ def test_the_poll_leaves_alone_what_nobody_waits_for() -> None:
 
 
 def test_what_waits_for_a_cancelled_elders_patience_is_found_by_the_poll() -> None:
-    """A bigger need, for which the rest was kept, is gone: no edge tells that."""
-    quota = make_quota(20, patience_seconds=60, poll_ceiling_seconds=60)
+    """A bigger need, for which the rest was kept, is gone: no edge tells that, and the next regular look is far."""
+    quota = make_quota(20, patience_seconds=60)
     spend(quota, 20)
     big, small = paused(quota, 15), paused(quota, 2, now=NOW + SECOND)
     charging.top_up(quota.key, 10, now=NOW + HOUR)
     assert resuming.take_edges(now=NOW + HOUR) == 0
     operations.cancel(big, now=NOW + HOUR, actor="ann")
-    assert poll(clock=at(NOW + HOUR + 2 * MINUTE)) == 1
+    assert poll(clock=at(NOW + HOUR)) == 1
     assert states(small) == [RESUMING]
 
 
