@@ -96,8 +96,7 @@ class _Exchange:
     def __init__(self, address: Address, request: httpx.Request, allowed_hosts: Collection[str]) -> None:
         self._address, self._request, self._allowed_hosts = address, request, allowed_hosts
         self._begun = False
-        self._complete = False
-        self._request.extensions["trace"] = self._note_progress
+        self._request.extensions["trace"] = self._note_beginning
 
     def perform(self, timeout_seconds: float) -> Answered:
         """Return the answer, in time."""
@@ -117,13 +116,11 @@ class _Exchange:
         return Unanswered(f"{sentence} It may have taken it.") if self._begun else NotTaken(sentence)
 
     def failed(self, error: Exception) -> NotTaken | Unanswered:
-        """Return what is known after the exchange broke off: who never got the end of the request did not take it."""
+        """Return what is known after the exchange broke off. How much of what was written has arrived, nobody knows."""
         if isinstance(error, httpx.LocalProtocolError):
             return NotTaken(_UNWRITABLE, final=True)
-        if self._complete:
-            return Unanswered(f"{self._address.host} broke off without an answer. It may have taken it.")
         if self._begun:
-            return NotTaken(f"{self._address.host} broke off before it had the whole message.")
+            return Unanswered(f"{self._address.host} broke off without an answer. It may have taken it.")
         return NotTaken(_why_not_reached(self._address.host, error), final=isinstance(error, InwardAddress))
 
     async def _perform(self, timeout_seconds: float) -> Answered:
@@ -134,9 +131,8 @@ class _Exchange:
             finally:
                 await response.aclose()
 
-    async def _note_progress(self, event: str, info: Mapping[str, Any]) -> None:
+    async def _note_beginning(self, event: str, info: Mapping[str, Any]) -> None:
         self._begun = self._begun or event == "http11.send_request_headers.started"
-        self._complete = self._complete or event == "http11.send_request_body.complete"
 
 
 async def _read(response: httpx.Response) -> Answered:
