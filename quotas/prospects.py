@@ -45,7 +45,7 @@ class Place:
 def queue(quota: Quota, *, now: datetime) -> list[Place]:
     """Return what waits for the quota, or for one that is part of it, in the order in which it goes on."""
     waiting = waiting_for(quota, MOST_WAITING)
-    return _places(quota, waiting, _needed(quota, waiting), now)
+    return _places(quota, waiting, _needed(quota, waiting, now), now)
 
 
 def queue_if(quota: Quota, limit: int | None, *, now: datetime) -> list[Place]:
@@ -56,12 +56,12 @@ def queue_if(quota: Quota, limit: int | None, *, now: datetime) -> list[Place]:
     """
     changed = with_limit(quota, limit, now)
     waiting = waiting_for(quota, MOST_WAITING)
-    return _places(changed, waiting, {**_needed(quota, waiting), quota.pk: changed}, now)
+    return _places(changed, waiting, {**_needed(quota, waiting, now), quota.pk: changed}, now)
 
 
 def with_limit(quota: Quota, limit: int | None, now: datetime) -> Quota:
     """Return a copy of the quota with that limit, and the verdict that it would get once it was stable."""
-    changed = copy(quota)
+    changed = _as_of(quota, now)
     changed.limit = limit
     changed.verdict = _verdict_of(changed, now)
     return changed
@@ -81,11 +81,21 @@ def _verdict_of(quota: Quota, now: datetime) -> Verdict:
     return Verdict.SUFFICIENT
 
 
-def _needed(quota: Quota, waiting: Sequence[WaitingWork]) -> dict[int, Quota]:
+def _as_of(quota: Quota, now: datetime) -> Quota:
+    """Return a copy of the quota as the next scan leaves it, if its period has ended and no scan has noticed."""
+    changed = copy(quota)
+    if quota.kind == Kind.PERIODIC and quota.period_end is not None and now >= quota.period_end:
+        period = period_at(quota.reset_rule(), now)
+        changed.used, changed.period_start, changed.period_end = 0, period.start, period.end
+        changed.verdict = _verdict_of(changed, now)
+    return changed
+
+
+def _needed(quota: Quota, waiting: Sequence[WaitingWork], now: datetime) -> dict[int, Quota]:
     """Return every quota that anybody here needs, by id."""
     ids = {quota_id for work in waiting for quota_id in work.waiting.needs} - {quota.pk}
     others = Quota.objects.in_bulk(ids) if ids else {}
-    return {**others, quota.pk: quota}
+    return {needed.pk: _as_of(needed, now) for needed in (*others.values(), quota)}
 
 
 def _places(quota: Quota, waiting: Sequence[WaitingWork], quotas: Mapping[int, Quota], now: datetime) -> list[Place]:
@@ -164,26 +174,43 @@ class _Forecast:
         """Return when the work fits; None: when a person does something, or unknown."""
         instants = []
         for quota_id, units in work.waiting.needs.items():
-            self.taken[quota_id] += units
-            instants.append(self.now if fits else self._back_at(self.quotas[quota_id], self.taken[quota_id]))
+            taken = self._take(self.quotas[quota_id], units)
+            instants.append(self.now if fits else self._back_at(self.quotas[quota_id], taken))
         known = [instant for instant in (*instants, work.not_before) if instant is not None]
         return max(known, default=None) if None not in instants else None
 
+    def _take(self, quota: Quota, units: int) -> int:
+        """Return what is gone once these units are; what does not fit into the rest of a period leaves that alone."""
+        taken = self.taken[quota.pk]
+        if quota.kind == Kind.PERIODIC and quota.limit and units <= quota.limit:
+            left = availability.available(quota, self.now) or 0
+            rest = left - taken if taken < left else (left - taken) % quota.limit
+            taken += rest if rest < units else 0
+        self.taken[quota.pk] = taken + units
+        return self.taken[quota.pk]
+
     def _back_at(self, quota: Quota, units: int) -> datetime | None:
         """Return when the quota has the units, which are those of all so far together."""
-        left = _admissible(quota, self.now)
-        if left is None or units <= left:
+        admissible, left = _admissible(quota, self.now), availability.available(quota, self.now) or 0
+        if admissible is None or units <= admissible:
             return self.now
         if quota.limit == 0 or quota.provider_unverified:
             return None
-        wanted = max(units, availability.bar(quota) + 1)
-        expected = availability.expected_at(quota, min(wanted, quota.limit or wanted), self.now)
-        if expected is None or not quota.limit:
-            return expected
+        wanted = max(units, availability.bar(quota) + 1) if admissible < left else units
+        if wanted <= left:
+            return quota.evaluate_at or self.now
+        first = self._first_back(quota, min(wanted, quota.limit or wanted), left)
+        if first is None or not quota.limit:
+            return first
         if quota.kind == Kind.RATE:
-            return max(expected, availability.refills_at(quota, units))
-        left = availability.available(quota, self.now) or 0
-        return self._reset_after(quota, expected, (units - left - 1) // quota.limit)
+            return max(first, availability.refills_at(quota, units))
+        return self._reset_after(quota, first, max(0, units - left - 1) // quota.limit)
+
+    def _first_back(self, quota: Quota, units: int, left: int) -> datetime | None:
+        """Return when the quota is filled anew as far as that is needed; one that is full, by those before."""
+        if units > left:
+            return availability.expected_at(quota, units, self.now)
+        return self.now if quota.kind == Kind.RATE else quota.period_end
 
     def _reset_after(self, quota: Quota, first: datetime, further: int) -> datetime | None:
         """Return the reset that comes so many after the first one; None: too far to tell."""

@@ -148,7 +148,30 @@ def test_behind_those_who_take_all_of_a_period_one_waits_for_the_next(queue: Que
     spend(quota, 100)
     for number in range(4):
         queue.add(f"run {number}", (quota, 60), since=NOW - HOUR + number * SECOND)
-    assert list(expected(quota).values()) == [MIDNIGHT, MIDNIGHT + DAY, MIDNIGHT + DAY, MIDNIGHT + 2 * DAY]
+    assert list(expected(quota).values()) == [MIDNIGHT + number * DAY for number in range(4)]
+
+
+def test_behind_those_who_take_all_of_a_fresh_period_one_waits_for_the_next(queue: Queue) -> None:
+    quota = make_daily(100)
+    for number in range(3):
+        queue.add(f"run {number}", (quota, 60), since=NOW - HOUR + number * SECOND)
+    assert list(expected(quota).values()) == [NOW, MIDNIGHT, MIDNIGHT + DAY]
+
+
+def test_behind_those_who_take_all_of_a_full_rate_one_waits_until_it_has_refilled(queue: Queue) -> None:
+    quota = make_rate(10, amount=1, seconds=60)
+    for number in range(3):
+        queue.add(f"run {number}", (quota, 8), since=NOW - HOUR + number * SECOND)
+    assert list(expected(quota).values()) == [NOW, NOW + 6 * MINUTE, NOW + 14 * MINUTE]
+
+
+def test_two_that_fit_into_one_period_are_expected_together(queue: Queue) -> None:
+    quota = make_daily(100)
+    spend(quota, 100)
+    for number in range(5):
+        queue.add(f"run {number}", (quota, 50), since=NOW - HOUR + number * SECOND)
+    days = [(instant - MIDNIGHT).days for instant in expected(quota).values() if instant]
+    assert days == [0, 0, 1, 1, 2]
 
 
 def test_what_a_rate_lacks_trickles_in(queue: Queue) -> None:
@@ -166,6 +189,25 @@ def test_nobody_knows_when_a_capacity_is_topped_up_or_a_limit_of_nothing_is_rais
     queue.add("two", (blocked, 5))
     assert expected(capacity) == {"one": None}
     assert expected(blocked) == {"two": None}
+
+
+def test_what_has_to_be_stable_first_is_expected_when_it_is(queue: Queue) -> None:
+    quota = make_quota(100, stable_after_reset_seconds=60)
+    spend(quota, 100)
+    queue.add("first", (quota, 20), since=NOW - 2 * SECOND)
+    queue.add("second", (quota, 120), since=NOW - SECOND)
+    charging.top_up(quota.key, 50, now=NOW)
+    assert expected(quota) == {"first": NOW + MINUTE, "second": None}
+
+
+def test_a_reset_that_no_scan_has_noticed_counts_already(queue: Queue) -> None:
+    quota = make_daily(100)
+    spend(quota, 100)
+    for number in range(3):
+        queue.add(f"run {number}", (quota, 60), since=NOW - HOUR + number * SECOND)
+    later = MIDNIGHT + SECOND
+    assert going(prospects.queue(now_is(quota), now=later)) == ["run 0"]
+    assert expected(quota, now=later) == {"run 0": later, "run 1": MIDNIGHT + DAY, "run 2": MIDNIGHT + 2 * DAY}
 
 
 def test_while_the_provider_refuses_it_is_the_provider_who_decides(queue: Queue) -> None:
