@@ -87,6 +87,7 @@ FEISHU = [
     feishu("19024", "Key Words Not Found", PERMANENT, "keyword"),
     Told("feishu", 200, {"StatusCode": 19024, "StatusMessage": "Key Words Not Found"}, PERMANENT, "19024", "keyword"),
     Told("feishu", 200, {"StatusCode": 0, "code": 19024}, PERMANENT, "19024", "keyword"),
+    Told("feishu", 200, {"code": 0, "StatusCode": 19024}, PERMANENT, "19024", "keyword"),
     Told("feishu", 200, {"msg": "success"}, AMBIGUOUS, "200", "not one of Feishu"),
     Told("feishu", 200, {"code": None}, AMBIGUOUS, "200"),
     Told("feishu", 200, {"code": True}, AMBIGUOUS, "200"),
