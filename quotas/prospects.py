@@ -154,8 +154,14 @@ def _lack(quota: Quota, need: int, missing: int, now: datetime) -> str:
     if quota.provider_unverified:
         return f"Nobody has seen the provider of “{quota.key}” answer again: one run at a time tries."
     if quota.verdict == Verdict.INSUFFICIENT and left:
-        return f"Of “{quota.key}” more than {availability.bar(quota):,} has to be there again; it has {left:,}."
+        return _threshold(quota, left)
     return f"“{quota.key}” lacks {missing:,} of the {need:,} that it needs."
+
+
+def _threshold(quota: Quota, left: int) -> str:
+    if left > availability.bar(quota):
+        return f"“{quota.key}” has {left:,} again, and has to keep that for a while."
+    return f"Of “{quota.key}” more than {availability.bar(quota):,} has to be there again; it has {left:,}."
 
 
 # --- when ------------------------------------------------------------------------------------------------------

@@ -198,6 +198,8 @@ def test_what_has_to_be_stable_first_is_expected_when_it_is(queue: Queue) -> Non
     queue.add("second", (quota, 120), since=NOW - SECOND)
     charging.top_up(quota.key, 50, now=NOW)
     assert expected(quota) == {"first": NOW + MINUTE, "second": None}
+    first, _ = prospects.queue(now_is(quota), now=NOW)
+    assert first.obstacle == f"“{quota.key}” has 50 again, and has to keep that for a while."
 
 
 def test_a_reset_that_no_scan_has_noticed_counts_already(queue: Queue) -> None:
