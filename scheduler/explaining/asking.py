@@ -17,7 +17,7 @@ from scheduler.explaining.runs import explain_run_facts
 from scheduler.explaining.scans import Scans, read_scans
 from scheduler.models import Fire, Schedule, TaskRun
 from scheduler.opening import exclusive_key
-from scheduler.states import LAUNCHABLE, FireKind, FireOutcome, RunState
+from scheduler.states import EXCLUSIVE, LAUNCHABLE, FireKind, FireOutcome, RunState
 
 PLANNED = (FireKind.SCHEDULED, FireKind.MISFIRE)
 LATEST = 20
@@ -182,11 +182,14 @@ def _run_in_the_way(fire: Fire) -> TaskRun | None:
 
 
 def blocker_of(run: TaskRun) -> TaskRun | None:
-    """Return the oldest unfinished run of the same key for which a run waits, to be launched or resumed."""
+    """Return the run of the same key for which a run waits, to be launched or resumed: the oldest that has not ended,
+    or one that is at work.
+    """
     if run.exclusive_key is None or run.finished_at is not None or run.state not in (*LAUNCHABLE, RunState.PAUSED):
         return None
-    older = TaskRun.objects.filter(exclusive_key=run.exclusive_key, finished_at__isnull=True, pk__lt=run.pk)
-    return older.only("id", "state", "lease_owner").order_by("pk").first()
+    others = TaskRun.objects.filter(exclusive_key=run.exclusive_key, finished_at__isnull=True).exclude(pk=run.pk)
+    in_the_way = others.filter(Q(pk__lt=run.pk) | Q(state__in=EXCLUSIVE))
+    return in_the_way.only("id", "state", "lease_owner").order_by("pk").first()
 
 
 def _run_facts(run: TaskRun, now: datetime, scans: Scans, quotas: QuotaFacts) -> RunFacts:

@@ -18,7 +18,7 @@ class RunFacts:
     """A run and what lies around it.
 
     Attributes:
-        blocker: the oldest unfinished run of its key, if that is another one.
+        blocker: another run of its key, the oldest that has not ended or one at work, for which it waits.
         event: the transition that brought it where it is.
         attempt: its latest one.
         question: the one that it asks now.

@@ -222,6 +222,15 @@ def test_behind_an_older_run_of_its_key_it_names_that_one() -> None:
     assert RowRef("run", older.pk) in said.rows
 
 
+def test_a_younger_run_of_its_key_is_in_its_way_only_while_that_works() -> None:
+    schedule, quota = make_schedule(), used_up(make_daily())
+    run = refused_run((quota, 1), schedule=schedule)
+    younger = make_run(schedule=schedule)
+    assert why(run).situation is Situation.WAITING_FOR_QUOTA
+    assert running.begin(launched(younger), WORKER, now=NOW)
+    assert f"Before it goes run #{younger.pk}, which is running" in why(run).answer
+
+
 # --- held and delayed ------------------------------------------------------------------------------------------
 
 
