@@ -4,18 +4,17 @@ An idempotency key that was seen returns the first result; a refused charge chan
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import IntegrityError, connection, transaction
+from django.db import transaction
 
-from project.kit.prepared import Statement
 from quotas import reserving
 from quotas.amounts import check_amount, check_limit
 from quotas.books import Books, open_books, open_books_of_all
 from quotas.models import LedgerEntry, Quota
 from quotas.purchases import Purchase, purchase
+from quotas.quick_charges import charge_quietly
 from quotas.refusals import BadAmount, Conflict, QuotaError
 from quotas.retrying import retried
 from quotas.states import Cause, EntryKind, Kind
@@ -70,7 +69,7 @@ def charge(
     """
     check_amount(amount)
     origin = purchase(idempotency_key, owner=owner, attempt=attempt, reason=reason, refund_on_failure=refund_on_failure)
-    if _charge_quietly(key, amount, origin, now):
+    if charge_quietly(key, amount, origin, now):
         return Charged(key, amount, origin.key)
     with transaction.atomic():
         books, quota = open_books(key, now)
@@ -246,42 +245,3 @@ def _refunded_already(charges: Sequence[LedgerEntry]) -> set[tuple[int, str]]:
         idempotency_key__in=[entry.idempotency_key for entry in charges],
     )
     return set(refunds.values_list("charged_id", "idempotency_key"))
-
-
-# --- the quick way ---------------------------------------------------------------------------------------------
-
-
-def _charge_quietly(key: str, amount: int, origin: Purchase, now: datetime) -> bool:
-    """Charge in one statement where that changes no verdict, warning, period or admission; False: it was not done.
-
-    A key that was seen is refused by the ledger's unique constraint, and the statement undone.
-    """
-    values = [key, now, now, amount, origin.owner, amount, amount, origin.key, amount, -amount]
-    values += [origin.owner, origin.attempt, origin.refund_on_failure, now, origin.actor, origin.reason]
-    try:
-        with transaction.atomic() if connection.in_atomic_block else nullcontext(), connection.cursor() as cursor:
-            _QUIET_CHARGE.execute(cursor, values)
-            return cursor.fetchone() is not None
-    except IntegrityError:
-        return False
-
-
-# The links are locked in the order of their ids, and what is tested is what was locked.
-_QUIET_CHARGE = Statement(
-    "WITH leaf AS (SELECT id, ancestors || id AS chain FROM quotas_quota WHERE key = %s),"
-    " link AS (SELECT quota.* FROM quotas_quota AS quota, leaf WHERE quota.id = ANY(leaf.chain)"
-    "  ORDER BY quota.id FOR UPDATE OF quota),"
-    " fits AS (SELECT FROM link, leaf HAVING count(*) = max(cardinality(leaf.chain)) AND bool_and("
-    "  (link.id <> leaf.id OR link.ancestors || link.id = leaf.chain)"
-    "  AND verdict = 'sufficient' AND kind <> 'rate' AND blocked_until IS NULL AND provider_remaining IS NULL"
-    "  AND (period_end IS NULL OR (period_start <= %s AND %s < period_end))"
-    "  AND (quiet_below IS NULL OR used + reserved + %s < quiet_below))),"
-    " unadmitted AS (SELECT FROM fits WHERE NOT EXISTS (SELECT FROM quotas_reservation AS reservation"
-    "  WHERE reservation.owner = %s AND reservation.state = 'held' AND reservation.purpose = 'admission')),"
-    " charged AS (UPDATE quotas_quota AS quota SET used = quota.used + %s, spent_total = quota.spent_total + %s"
-    "  FROM link, unadmitted WHERE quota.id = link.id RETURNING quota.id)"
-    " INSERT INTO quotas_ledgerentry (quota_id, charged_id, kind, idempotency_key, units, amount, owner, attempt,"
-    "  refund_on_failure, over_limit, at, actor, reason)"
-    " SELECT charged.id, leaf.id, 'charge', %s, %s, %s, %s, %s, %s, false, %s, %s, %s FROM charged, leaf"
-    " RETURNING id"
-)

@@ -109,7 +109,7 @@ def nobody_heeds_edges() -> Iterator[None]:
 @contextmanager
 def no_quick_way() -> Iterator[None]:
     """Let each charge lock and judge, as if it could not be done in one statement."""
-    with mock.patch("quotas.charging._charge_quietly", return_value=False):
+    with mock.patch("quotas.charging.charge_quietly", return_value=False):
         yield
 
 
