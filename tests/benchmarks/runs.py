@@ -47,7 +47,7 @@ def end_to_end(size: int, job: str) -> float:
     servers.empty_tables()
     with _platform() as processes:
         due_at = _open(size, job)
-        processes.wait_until(_all_ended, SECONDS, f"{size} runs")
+        processes.wait_until(all_ended, SECONDS, f"{size} runs")
     return size / (_last_end() - due_at).total_seconds()
 
 
@@ -69,7 +69,7 @@ def _platform() -> Iterator[Processes]:
 def warm_up(processes: Processes) -> None:
     """Let the processes do some runs."""
     _open(100, "benchmark.noop")
-    processes.wait_until(_all_ended, 60, "the first runs")
+    processes.wait_until(all_ended, 60, "the first runs")
     servers.refresh_statistics()
 
 
@@ -85,7 +85,8 @@ def _open(size: int, job: str) -> datetime:
     return database_now()
 
 
-def _all_ended() -> bool:
+def all_ended() -> bool:
+    """Tell whether no run is left to do."""
     from scheduler.models import TaskRun
 
     time.sleep(0.2)  # between two questions, so that they cost the measured ones nothing
