@@ -18,6 +18,7 @@ def test_what_is_looked_at_daily_comes_first() -> None:
     apps = chief().get(reverse("admin:index")).context["app_list"]
     assert [app["app_label"] for app in apps] == [
         "scheduler",
+        "alerts",
         "quotas",
         "project",
         "django_celery_beat",
@@ -36,6 +37,8 @@ def test_what_is_looked_at_daily_comes_first() -> None:
         "Calendar",
         "CalendarDay",
     ]
+    names = [model["object_name"] for model in apps[1]["models"]]
+    assert names == ["Alert", "Channel", "Delivery", "Silence"]
 
 
 def test_beats_rows_are_shown_and_nothing_is_offered_with_them() -> None:

@@ -1,0 +1,166 @@
+"""Channels: the list, the page of one, its form, and the test message."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from alerts.admin import cells, channel_page
+from alerts.admin.channel_actions import CHANNEL_ACTIONS, TEST
+from alerts.admin.channel_form import FIELDSETS, ChannelForm
+from alerts.defining import StaleVersion
+from alerts.kinds import kind_label
+from alerts.models import Channel
+from alerts.states import DeliveryOutcome
+from alerts.testing import in_words, send_test
+from project.kit.admin import (
+    Done,
+    ObjectAction,
+    ObjectActionsMixin,
+    ObjectPageMixin,
+    ReasonForm,
+    VersionLockMixin,
+    seen_at,
+    when,
+)
+from project.kit.admin.object_actions import Refused
+from project.kit.clock import database_now
+from project.kit.wall_clocks import zone_names
+
+REFRESH_SECONDS = 5
+
+
+@admin.register(Channel)
+class ChannelAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
+    """The channels."""
+
+    list_display = ("name", "standing", "goes_to", "way", "what", "level", "sent", "error")
+    search_fields = ("name", "address_shown")
+    search_help_text = gettext_lazy("name or host")
+    ordering = ("name",)
+    sortable_by = ("name",)
+    form = ChannelForm
+    fieldsets = FIELDSETS
+    change_form_template = "admin/alerts/channel/change_form.html"
+    page_template = "admin/object_page.html"
+    fragment_template = "admin/alerts/channel/page.html"
+    object_actions = CHANNEL_ACTIONS
+    refusals = (StaleVersion,)
+
+    # --- the list ----------------------------------------------------------------------------------------------
+
+    def for_list(self, rows: QuerySet[Channel]) -> QuerySet[Channel]:
+        """Return the rows without their secrets."""
+        return rows.defer("address", "secrets")
+
+    @admin.display(description=gettext_lazy("state"))
+    def standing(self, channel: Channel) -> SafeString:
+        """How it is doing."""
+        return cells.channel_badge(channel, seen_at(channel))
+
+    @admin.display(description=gettext_lazy("goes to"))
+    def goes_to(self, channel: Channel) -> str:
+        """Its host."""
+        return channel.address_shown
+
+    @admin.display(description=gettext_lazy("format"))
+    def way(self, channel: Channel) -> str:
+        """How its messages are written."""
+        return cells.format_label(channel.format)
+
+    @admin.display(description=gettext_lazy("kinds"))
+    def what(self, channel: Channel) -> SafeString:
+        """Of what it is told."""
+        return cells.short(", ".join(map(kind_label, channel.kinds)) or _("all"), 60)
+
+    @admin.display(description=gettext_lazy("from"))
+    def level(self, channel: Channel) -> SafeString:
+        """From which severity on."""
+        return cells.severity_badge(channel.least_severity)
+
+    @admin.display(description=gettext_lazy("last sent"))
+    def sent(self, channel: Channel) -> SafeString:
+        """When a message was last taken."""
+        return when(channel.last_sent_at, seen_at(channel))
+
+    @admin.display(description=gettext_lazy("last error"))
+    def error(self, channel: Channel) -> SafeString:
+        """What went wrong last."""
+        return cells.short(channel.last_error, 60)
+
+    # --- the page ----------------------------------------------------------------------------------------------
+
+    def page_context(self, request: HttpRequest, row: Channel) -> dict[str, Any]:
+        """Return what the page shows of a channel."""
+        return {
+            "channel": row,
+            "actions": [*self.offered_actions(request, row), *self._links(request, row)],
+            "refresh_seconds": REFRESH_SECONDS,
+            **channel_page.overview(row, seen_at(row)),
+        }
+
+    def _links(self, request: HttpRequest, row: Channel) -> list[dict[str, Any]]:
+        if not self.has_change_permission(request, row):
+            return []
+        return [{"label": _("Edit"), "tone": "", "url": reverse(f"admin:{self._url_name('edit')}", args=[row.pk])}]
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the admin's addresses, with that of the form before Django's catch-all."""
+        edit = self.admin_site.admin_view(self.edit_view)
+        return [path("<path:object_id>/edit/", edit, name=self._url_name("edit")), *super().get_urls()]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Say that nobody may: a channel stays with what it was told, and is turned off."""
+        return False
+
+    # --- the form ----------------------------------------------------------------------------------------------
+
+    def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the form of a channel, and save it."""
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        return super(ObjectPageMixin, self).change_view(request, object_id)
+
+    def save_model(self, request: HttpRequest, obj: Channel, form: ChannelForm, change: bool) -> None:
+        """Save through the domain, which settles the format and raises the version."""
+        form.store(obj, now=database_now())
+
+    def response_post_save_add(self, request: HttpRequest, obj: Channel) -> HttpResponseRedirect:
+        """Show the page of the new channel."""
+        return HttpResponseRedirect(self._page_url(obj))
+
+    def response_post_save_change(self, request: HttpRequest, obj: Channel) -> HttpResponseRedirect:
+        """Show the page of the changed channel."""
+        return HttpResponseRedirect(self._page_url(obj))
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the form, with the zones to choose from, under the channel's stored name."""
+        if context["original"] is not None:  # it carries what was typed
+            context["original"] = self.get_queryset(request).get(pk=context["original"].pk)
+        context |= {
+            "show_save_and_add_another": False,
+            "show_save_and_continue": False,
+            "subtitle": None,
+            "zones": sorted(zone_names()),
+        }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    # --- the actions -------------------------------------------------------------------------------------------
+
+    def perform(self, request: HttpRequest, action: ObjectAction, pk: Any, seen: str, form: ReasonForm) -> Done:
+        """Perform the action; a test message goes out after the transaction that looked at the channel."""
+        done = super().perform(request, action, pk, seen, form)
+        if action is not TEST:
+            return done
+        verdict = send_test(Channel.objects.get(pk=pk), now=database_now())
+        if verdict.outcome != DeliveryOutcome.SENT:
+            raise Refused(in_words(verdict))
+        return Done(in_words(verdict))

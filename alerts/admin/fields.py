@@ -1,0 +1,97 @@
+"""Form fields of the alerts: instants on the viewer's clocks, labels, and kinds to choose from."""
+
+import json
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from alerts.kinds import KINDS, kind_label
+
+_KIND = re.compile(r"[a-z][a-z0-9_]{0,49}")
+
+
+class InstantField(forms.DateTimeField):
+    """An instant by the viewer's clocks, in the browser's own field."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+        super().__init__(**{"widget": widget, **kwargs})
+
+
+class LabelsField(forms.JSONField):
+    """A JSON object of texts, shown with its lines indented; nothing typed is an object without labels."""
+
+    widget = forms.Textarea(attrs={"rows": 3, "class": "code", "spellcheck": "false", "autocomplete": "off"})
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the text of the object; what could not be read comes back as it was typed."""
+        if isinstance(value, dict) or value is None:
+            return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
+        return super().prepare_value(value)
+
+    def to_python(self, value: Any) -> Any:
+        """Return the object."""
+        read = super().to_python(value)
+        if read is None:
+            return {}
+        if not isinstance(read, dict) or not all(isinstance(text, str) for text in read.values()):
+            raise ValidationError(_('Write the labels as a JSON object of texts, as in {"name": "nightly"}.'))
+        return read
+
+
+class KindsInput(forms.Widget):
+    """Boxes for the known kinds and a line for others, all under one name; the value is all of them with spaces."""
+
+    template_name = "admin/alerts/kinds.html"
+
+    def format_value(self, value: Any) -> str:
+        """Return the kinds as they are posted."""
+        return value or ""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> str:
+        """Return all kinds that were ticked or typed."""
+        posted = data.getlist(name) if hasattr(data, "getlist") else [data.get(name, "")]
+        return " ".join(kinds_in(" ".join(posted)))
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        """Return what the template draws."""
+        chosen = kinds_in(self.format_value(value))
+        known = [{"key": key, "label": kind_label(key), "checked": key in chosen} for key in KINDS]
+        others = " ".join(kind for kind in chosen if kind not in KINDS)
+        context = super().get_context(name, value, attrs)
+        context["widget"] |= {"known": known, "others": others}
+        return context
+
+
+class KindsField(forms.Field):
+    """Kinds of events, as a list."""
+
+    widget = KindsInput
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the kinds as the widget takes them."""
+        return " ".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> list[str]:
+        """Return the list, also of what is a list already."""
+        return kinds_in(" ".join(value) if isinstance(value, list) else value or "")
+
+    def validate(self, value: list[str]) -> None:
+        """Refuse what no kind can be called."""
+        for kind in value:
+            if not _KIND.fullmatch(kind):
+                raise ValidationError(
+                    _("“%(kind)s” is no kind: small letters, digits and _, as in run_failed.") % {"kind": kind[:60]}
+                )
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Tell whether other kinds are chosen."""
+        return self.to_python(initial) != self.to_python(data)
+
+
+def kinds_in(text: str) -> list[str]:
+    """Return the kinds that a text names, with spaces or commas between, each once and in their order."""
+    return sorted(set(text.replace(",", " ").split()))

@@ -1,0 +1,29 @@
+"""The kinds of what is told, in words for people. Each is a key of whoever tells it; others may come."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+KINDS: Mapping[str, Promise] = MappingProxyType(
+    {
+        "run_failed": _("run failed for good"),
+        "run_poison": _("run kills its workers"),
+        "run_suspended": _("run suspended"),
+        "run_asks": _("run asks for an approval"),
+        "run_not_resumed": _("resume needs attention"),
+        "run_flaps": _("run pauses again and again"),
+        "schedule_broken": _("schedule broken"),
+        "schedule_missed": _("fire missed beyond its grace"),
+        "quota_warning": _("quota nearly used"),
+        "quota_exhausted": _("quota used up"),
+        "quota_flapping": _("quota comes and goes"),
+        "delivery_failing": _("channel fails"),
+    }
+)
+
+
+def kind_label(kind: str) -> str:
+    """Return the kind in words."""
+    return str(KINDS[kind]) if kind in KINDS else kind.replace("_", " ")
