@@ -17,6 +17,7 @@ from quotas.admin.reports import answer_badge
 from quotas.models import Edge, LedgerEntry, ProviderReport, Quota, Reservation
 from quotas.outlook import next_reset, outlook
 from quotas.prospects import Place
+from quotas.provider.probes import ProbeSpec
 from quotas.states import Kind, ReservationState, Verdict
 
 ENTRIES_SHOWN = 50
@@ -174,7 +175,7 @@ def _provider_facts(quota: Quota, now: datetime) -> list[tuple[str, Any]]:
         (_("verified"), _("no: one run at a time tries") if quota.provider_unverified else None),
         (_("tried by"), cells.owner(quota.trial_owner) or None),
         (_("said"), when(quota.provider_observed_at, now) if quota.provider_observed_at else None),
-        (_("usage endpoint"), quota.probe_url or None),
+        (_("usage endpoint"), ProbeSpec(quota.probe_url).server if quota.probe_url else None),
     ]
     return [fact for fact in facts if fact[1] is not None]
 

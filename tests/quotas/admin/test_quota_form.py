@@ -68,7 +68,7 @@ def test_a_quota_is_added_with_its_limit_in_the_ledger_and_its_page_is_shown() -
         ("reset_cron", {"kind": "periodic", "reset_preset": "cron", "reset_cron": "x"}, "is not five fields"),
         ("timezone", {"kind": "periodic", "reset_preset": "day", "timezone": "Berlin"}, "Europe/Berlin"),
         ("resume_threshold", {"resume_threshold": "1"}, "less than or equal to 0.999"),
-        ("probe_remaining", {"probe_url": "https://a.example/x"}, "at least one expression"),
+        ("probe_remaining", {"probe_url": "https://a.example/x", "probe_remaining": "a["}, "no JMESPath"),
         ("probe_url", {"probe_url": "not an address"}, "Enter a valid URL."),
         ("probe_headers", {"probe_headers": "{"}, "Enter a valid JSON."),
         ("probe_headers", {"probe_headers": "[1]"}, "JSON object of texts"),

@@ -219,6 +219,13 @@ def test_who_may_only_look_gets_no_button_that_writes() -> None:
     assert page_of(quota, "edit") not in page
 
 
+def test_who_looks_at_the_page_sees_of_the_usage_endpoint_its_server_alone() -> None:
+    text = shown(make_quota(probe_url="https://me:pass@api.example.com/usage?token=very-secret"))
+    assert "Usage endpoint https://api.example.com" in text
+    assert "very-secret" not in text
+    assert "me:pass" not in text
+
+
 def test_a_probes_headers_are_on_no_page() -> None:
     quota = make_quota(
         probe_url="https://api.example.com/usage",
