@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Model, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -17,6 +17,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from alerts.admin import questions as alert_questions
+from alerts.models import Alert
 from project.health import ScanState, scan_states
 from project.kit.admin import badge, when
 from project.kit.clock import database_now
@@ -74,6 +76,12 @@ QUOTA_STANDING: tuple[tuple[str | Promise, Condition, str, str], ...] = (
     (_("80 % used"), quota_questions.is_nearly_used, "nearly-used", "amber"),
 )
 
+ALERT_TROUBLE: tuple[tuple[str | Promise, Condition, str, str], ...] = (
+    (_("open"), alert_questions.is_open, "open", "red"),
+    (_("critical"), alert_questions.is_critical, "critical", "red"),
+    (_("acknowledged"), alert_questions.is_acknowledged, "acknowledged", "violet"),
+)
+
 
 def home(request: HttpRequest) -> dict[str, Any]:
     """Return what the home page shows to this user."""
@@ -81,11 +89,13 @@ def home(request: HttpRequest) -> dict[str, Any]:
     context: dict[str, Any] = {"now": now, "scans": [_scan_line(state, now) for state in scan_states(now)]}
     if request.user.has_perm("scheduler.view_taskrun"):
         context |= {
-            "trouble": _run_trouble(now),
+            "trouble": _trouble(TaskRun, RUN_TROUBLE, now),
             "unfinished": _unfinished(now),
             "done": _tile(TaskRun, _("done in 24 h"), questions.was_done_lately, "done-24h", "green", now),
             "failures": [_failure_line(run, now) for run in _latest_failures(now)],
         }
+    if request.user.has_perm("alerts.view_alert"):
+        context |= {"alerts": _trouble(Alert, ALERT_TROUBLE, now)}
     if request.user.has_perm("scheduler.view_schedule"):
         context |= {
             "schedules": _schedule_tiles(now),
@@ -97,10 +107,6 @@ def home(request: HttpRequest) -> dict[str, Any]:
 
 
 # --- runs --------------------------------------------------------------------------------------------------------
-
-
-def _run_trouble(now: datetime) -> list[Tile]:
-    return [_tile(TaskRun, label, condition, name, colour, now) for label, condition, name, colour in RUN_TROUBLE]
 
 
 def _unfinished(now: datetime) -> list[Tile]:
@@ -186,10 +192,16 @@ def _scan_line(state: ScanState, now: datetime) -> dict[str, Any]:
     }
 
 
+def _trouble(
+    model: type[Model], trouble: tuple[tuple[str | Promise, Condition, str, str], ...], now: datetime
+) -> list[Tile]:
+    return [_tile(model, label, condition, name, colour, now) for label, condition, name, colour in trouble]
+
+
 def _tile(
-    model: type[TaskRun], label: str | Promise, condition: Condition, name: str, colour: str, now: datetime
+    model: type[Model], label: str | Promise, condition: Condition, name: str, colour: str, now: datetime
 ) -> Tile:
-    count = model.objects.filter(condition(now))[: CAP + 1].count()
+    count = model._default_manager.filter(condition(now))[: CAP + 1].count()
     return Tile(label, count, _list_url(model, f"show={name}"), colour)
 
 
@@ -208,6 +220,6 @@ def _standing_tiles(
     ]
 
 
-def _list_url(model: type[TaskRun] | type[Schedule] | type[Quota], query: str) -> str:
+def _list_url(model: type[Model], query: str) -> str:
     url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{url}?{query}" if query else url
