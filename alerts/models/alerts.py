@@ -48,6 +48,10 @@ class Alert(models.Model):
             # repeating.repeat_open; the list of what is open
             models.Index(fields=["told_at"], name="alert_is_open", condition=Q(state=AlertState.OPEN)),
             models.Index(models.F("last_at").desc(), name="alert_latest"),
+            # the list: what is not resolved first
+            models.Index(
+                models.F("resolved_at").desc(nulls_first=True), models.F("last_at").desc(), name="alert_open_first"
+            ),
         )
         constraints = (
             models.UniqueConstraint(

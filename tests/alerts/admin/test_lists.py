@@ -119,6 +119,16 @@ def test_what_is_open_comes_first_however_old_it_is() -> None:
     assert shown[-2:] == [made["open"].pk, made["resolved"].pk]
 
 
+def test_the_list_is_read_in_its_order_from_an_index() -> None:
+    alerts_of_all_standings()
+    (page,) = [sql for sql in queries_of(list_of("alert")) if "ORDER BY" in sql and '"alerts_alert"' in sql]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {page}")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "using alert_open_first" in plan
+
+
 @pytest.mark.parametrize(
     ("query", "names"),
     [
