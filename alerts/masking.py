@@ -6,17 +6,29 @@ DOTS = "••••••"
 
 # Of an address the host is kept: paths and queries of webhooks hold their tokens.
 _ADDRESS = re.compile(
-    r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)(?:[^\s/@]*@)?(?P<host>[^\s/?#\"'<>)]+)[^\s\"'<>)]*", re.IGNORECASE
+    r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,30}://)(?:[^\s/?#]*@)?(?P<host>[^\s/?#\"'<>)，。；]+)[^\s\"'<>)，。；]*",
+    re.IGNORECASE,
 )
-_NAMES = "pass(?:word|wd)?|secret|token|api[-_ ]?key|access[-_ ]?key|authorization|signature|sign"
-_NAMED = re.compile(
-    rf"(?P<name>\b(?:{_NAMES})\b[\"']?\s*[:=]\s*)(?:(?:bearer|basic)\s+)?[\"']?[^\s\"',;&}}]+", re.IGNORECASE
+_NAMES = (
+    "pass(?:word|wd|phrase)?|pwd|(?:access|refresh|auth|client|app|session)?[-_ ]?(?:token|secret)"
+    "|(?:secret[-_ ]?)?(?:api|access|private|secret)[-_ ]?key|authorization|cookie|signature|sign|密码|口令|密钥"
 )
-_BEARER = re.compile(r"\b(?P<scheme>bearer|basic)\s+[a-z0-9._~+/=-]{8,}", re.IGNORECASE)
+_VALUE = r"(?:\"[^\"]*\"|'[^']*'|(?:(?:bearer|basic|digest)\s+)?[^\s\"',;&}]+)"
+# As db_password=…, "apiKey": "…" or --token …; but no part of a longer word, such as design.
+_NAMED = re.compile(rf"(?P<name>(?<![^\W_])(?:{_NAMES})[\"']?\s*[:=：]\s*){_VALUE}", re.IGNORECASE)
+_OPTION = re.compile(rf"(?P<name>--(?:\w+-){{0,4}}(?:{_NAMES})\s+){_VALUE}", re.IGNORECASE)
+_SCHEME = re.compile(r"\b(?P<name>bearer|basic)\s+[a-z0-9._~+/=-]{8,}", re.IGNORECASE)
+# By their own look: of JSON Web Tokens, payment and model providers, code hosts, chats, clouds, Standard Webhooks.
+_KNOWN = re.compile(
+    r"\b(?:eyJ[\w-]+\.[\w-]+\.[\w-]*|[sr]k[-_][\w-]{16,}|gh[oprsu]_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}"
+    r"|whsec_[\w+/=]{16,})"
+)
 
 
 def masked(text: str) -> str:
     """Return the text without passwords, tokens, and what follows the host of an address."""
     text = _ADDRESS.sub(rf"\g<scheme>\g<host>/{DOTS}", text)
-    text = _NAMED.sub(rf"\g<name>{DOTS}", text)
-    return _BEARER.sub(rf"\g<scheme> {DOTS}", text)
+    for pattern in (_NAMED, _OPTION):
+        text = pattern.sub(rf"\g<name>{DOTS}", text)
+    text = _SCHEME.sub(rf"\g<name> {DOTS}", text)
+    return _KNOWN.sub(DOTS, text)
