@@ -3,22 +3,28 @@
 One open alert a problem: a second occurrence is counted on the first one's row, and tells nobody anew.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import F
+from django.db import transaction
+from django.db.models import F, OuterRef, QuerySet
 
 from alerts import masking, routing
 from alerts.attention import Attention
-from alerts.models import Alert
+from alerts.channels import text
+from alerts.models import Alert, Event
 from alerts.states import AlertState, Severity, Telling
 
 # Opened so often within an hour, a problem flaps: that is told once, and its comings and goings are not.
 FLAPS_AFTER = 4
 HOUR = timedelta(hours=1)
-LONGEST_SENTENCE = 2000
+LONGEST_TITLE, LONGEST_SENTENCE, LONGEST_FINGERPRINT, LONGEST_URL = 300, 2000, 250, 500
+# So much of a text is looked at, before it is masked and cut.
+LONGEST_READ = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +68,35 @@ def record_attention(attention: Attention, **_: object) -> None:
 
 
 def raise_alert(problem: Problem, *, now: datetime) -> Alert:
-    """Open the problem's alert and tell of it, or count the occurrence on the one that is open; return it."""
-    sentence = masking.masked(problem.sentence)[:LONGEST_SENTENCE]
-    with transaction.atomic():
-        alert_id, opened = _upsert(problem, sentence, now)
-        alert = Alert.objects.select_related("parent").get(pk=alert_id)
-        if opened:
-            _tell_of_opening(alert, now)
+    """Open the problem's alert and tell of it, or count the occurrence on the one that is open; return it.
+
+    An open one of which nobody was told, because something stood over it, is told of when that is gone.
+    """
+    with transaction.atomic(savepoint=False):
+        alert = Alert.objects.raw(_UPSERT, _values(problem, now))[0]
+        if alert.told_at is None and alert.state == AlertState.OPEN:
+            tell_of_opening(alert, now)
     return alert
+
+
+def tell_of_opening(alert: Alert, now: datetime) -> None:
+    """Tell of an open alert, unless something speaks against it: then the row says what."""
+    parent = alert.parent
+    if parent is not None and parent.resolved_at is None:
+        _leave_untold(alert, f"Part of “{parent.title}”.")
+    elif silence := routing.silence_over(alert, now):
+        _leave_untold(alert, f"Silenced: {silence.reason}")
+    elif flapping_of(alert.fingerprint).exists():
+        _leave_untold(alert, "It flaps, and that was told.")
+    elif (openings := _openings(alert, now)) >= FLAPS_AFTER:
+        routing.tell(alert, Telling.FLAPPING, now, f"It came and went {openings} times within an hour.")
+    else:
+        routing.tell(alert, Telling.OPENED, now, alert.sentence)
+
+
+def flapping_of(fingerprint: str | OuterRef) -> QuerySet[Event]:
+    """Return the flapping of the problem that was told and is not over; see repeating.end_flapping."""
+    return Event.objects.filter(telling=Telling.FLAPPING, ended_at__isnull=True, alert__fingerprint=fingerprint)
 
 
 def resolve_alert(
@@ -85,8 +112,10 @@ def resolve_alert(
     Returns:
         whether it was resolved by this.
     """
-    with transaction.atomic():
-        alert = Alert.objects.select_for_update().filter(fingerprint=fingerprint, resolved_at__isnull=True).first()
+    with transaction.atomic(savepoint=False):
+        alert = (
+            Alert.objects.select_for_update().filter(fingerprint=_short(fingerprint), resolved_at__isnull=True).first()
+        )
         if alert is None:
             return False
         if not actor and alert.well_count + 1 < successes_needed:
@@ -112,63 +141,58 @@ def acknowledge(alert_id: int, *, actor: str, note: str = "") -> bool:
 # --- steps -----------------------------------------------------------------------------------------------------
 
 
-def _upsert(problem: Problem, sentence: str, now: datetime) -> tuple[int, bool]:
-    """Insert the alert or count the occurrence, in one statement; return its id and whether it was opened."""
-    parent = Alert.objects.filter(fingerprint=problem.parent, resolved_at__isnull=True).values_list("pk", flat=True)
-    values = {
+def _values(problem: Problem, now: datetime) -> dict[str, Any]:
+    """Return the columns of the alert. What came from elsewhere may hold what no column can."""
+    labels = {text.clean(name): text.clean(value) for name, value in problem.labels.items()}
+    return {
         "kind": problem.kind,
         "severity": problem.severity,
-        "fingerprint": problem.fingerprint,
+        "fingerprint": _short(problem.fingerprint),
         "subject": problem.subject,
-        "title": masking.masked(problem.title)[:300],
-        "sentence": sentence,
-        "labels": Alert._meta.get_field("labels").get_db_prep_save(dict(problem.labels), connection),
-        "url": problem.url,
-        "parent": parent.first() if problem.parent else None,
+        "title": _told_in(LONGEST_TITLE, text.one_line(problem.title)),
+        "sentence": _told_in(LONGEST_SENTENCE, problem.sentence),
+        "labels": json.dumps(labels),
+        "url": problem.url if len(problem.url) <= LONGEST_URL else "",
+        "parent": problem.parent and _short(problem.parent),
         "now": now,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_UPSERT, values)
-        alert_id, opened = cursor.fetchone()
-    return alert_id, opened
 
 
 _UPSERT = (
     "INSERT INTO alerts_alert AS alert (kind, severity, fingerprint, subject, title, sentence, labels, url, parent_id,"
     " state, first_at, last_at, count, well_count, untold, handler, note, resolved_by)"
     " VALUES (%(kind)s, %(severity)s, %(fingerprint)s, %(subject)s, %(title)s, %(sentence)s, %(labels)s, %(url)s,"
-    " %(parent)s, 'open', %(now)s, %(now)s, 1, 0, '', '', '', '')"
+    " (SELECT id FROM alerts_alert WHERE fingerprint = %(parent)s AND resolved_at IS NULL"
+    " AND fingerprint <> %(fingerprint)s), 'open', %(now)s, %(now)s, 1, 0, '', '', '', '')"
     " ON CONFLICT (fingerprint) WHERE resolved_at IS NULL DO UPDATE SET count = alert.count + 1, well_count = 0,"
-    " last_at = GREATEST(alert.last_at, EXCLUDED.last_at), sentence = EXCLUDED.sentence, severity = EXCLUDED.severity"
-    " RETURNING id, xmax = 0"
+    " last_at = GREATEST(alert.last_at, EXCLUDED.last_at), sentence = EXCLUDED.sentence, severity = EXCLUDED.severity,"
+    " parent_id = COALESCE(EXCLUDED.parent_id, alert.parent_id)"
+    " RETURNING *"
 )
 
 
-def _tell_of_opening(alert: Alert, now: datetime) -> None:
-    """Tell of a new alert, unless something speaks against it: then the row says what."""
-    openings = _openings(alert, now)
-    if alert.parent is not None:
-        _leave_untold(alert, f"Part of “{alert.parent.title}”.")
-    elif silence := routing.silence_over(alert, now):
-        _leave_untold(alert, f"Silenced: {silence.reason}")
-    elif openings == FLAPS_AFTER:
-        routing.tell(alert, Telling.FLAPPING, now, f"It came and went {openings} times within an hour.")
-    elif openings > FLAPS_AFTER:
-        _leave_untold(alert, "It flaps, and that was told.")
-    else:
-        routing.tell(alert, Telling.OPENED, now, alert.sentence)
+def _told_in(longest: int, words: str) -> str:
+    """Return the words without secrets, cut where no character breaks."""
+    return text.shortened(masking.masked(text.clean(words[:LONGEST_READ])), longest)
+
+
+def _short(fingerprint: str) -> str:
+    """Return the fingerprint as it is stored: a very long one by its digest."""
+    if len(fingerprint) <= LONGEST_FINGERPRINT:
+        return fingerprint
+    digest = hashlib.sha256(fingerprint.encode(errors="replace")).hexdigest()
+    return f"{fingerprint[: LONGEST_FINGERPRINT - len(digest)]}{digest}"
 
 
 def _openings(alert: Alert, now: datetime) -> int:
     return Alert.objects.filter(fingerprint=alert.fingerprint, first_at__gt=now - HOUR).count()
 
 
-def _flaps(alert: Alert, now: datetime) -> bool:
-    return _openings(alert, now) >= FLAPS_AFTER
-
-
 def _leave_untold(alert: Alert, why: str) -> None:
-    Alert.objects.filter(pk=alert.pk).update(untold=why)
+    why = text.shortened(why, LONGEST_TITLE)
+    if why != alert.untold:
+        alert.untold = why
+        alert.save(update_fields=["untold"])
 
 
 def _resolve(alert: Alert, now: datetime, sentence: str, actor: str) -> None:
@@ -176,8 +200,8 @@ def _resolve(alert: Alert, now: datetime, sentence: str, actor: str) -> None:
         state=AlertState.RESOLVED, resolved_at=now, resolved_by=actor, well_count=0
     )
     # What it stood over is told for itself from now on, if it comes again.
-    Alert.objects.filter(parent=alert.pk).update(parent=None)
-    if _flaps(alert, now):
+    Alert.objects.filter(parent=alert.pk, resolved_at__isnull=True).update(parent=None, untold="")
+    if flapping_of(alert.fingerprint).exists():
         return  # told once it is calm: repeating.end_flapping
     said = sentence or (f"Resolved by {actor}." if actor else "It is well again.")
-    routing.tell_of_recovery(alert, now, said)
+    routing.tell_of_recovery(alert, now, _told_in(LONGEST_SENTENCE, said))

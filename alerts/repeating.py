@@ -1,12 +1,18 @@
-"""What time alone does to alerts: open ones are told again, and flapping ones are judged once they are calm."""
+"""What time alone does to alerts: open ones are told again, silenced ones when the silence is over, and flapping ones
+are judged once they are calm.
+"""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import islice
 
 from django.db import transaction
+from django.db.models import Exists, Max, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
-from alerts import routing
-from alerts.models import Alert, Channel, Delivery, Event
-from alerts.states import AlertState, DeliveryState, Telling
+from alerts import recording, routing
+from alerts.models import Alert, Channel, Event
+from alerts.states import AlertState, Telling
 
 BATCH = 200
 # A problem that flapped is calm when it has not changed for so long.
@@ -16,62 +22,108 @@ CALM = timedelta(hours=1)
 def repeat_open(*, now: datetime) -> int:
     """Tell open alerts again to the channels that want that, each after the hours it says; return how many were told.
 
-    Only to those that were told of it before, and never of one that somebody sees to.
+    Only to those that were told of it before, and never of one that somebody sees to or that another speaks for.
     """
-    shortest = Channel.objects.filter(enabled=True, repeat_hours__isnull=False).order_by("repeat_hours").first()
-    if shortest is None or shortest.repeat_hours is None:
-        return 0
-    due = Alert.objects.filter(state=AlertState.OPEN, told_at__lte=now - timedelta(hours=shortest.repeat_hours))
-    return sum(_repeat(alert, now) for alert in due.order_by("told_at")[:BATCH])
+    due = {alert_id for channel in _repeated_to() for alert_id in _due_in(channel, now)}
+    told = filter(None, (_repeat(alert_id, now) for alert_id in sorted(due)))
+    return sum(islice(told, BATCH))
 
 
-def _repeat(alert: Alert, now: datetime) -> int:
+def _repeated_to() -> Iterable[Channel]:
+    return Channel.objects.filter(enabled=True, repeat_hours__isnull=False)
+
+
+def _due_in(channel: Channel, now: datetime) -> Iterable[int]:
+    """Return the open alerts of which the channel was told last so long ago that it wants to be told again."""
+    speaks_for_itself = Q(event__alert__parent__isnull=True) | Q(event__alert__parent__resolved_at__isnull=False)
+    told = routing.told().filter(speaks_for_itself, channel=channel, event__alert__state=AlertState.OPEN)
+    latest = told.order_by().values("event__alert").annotate(latest=Max("event__at"))
+    return latest.filter(latest__lte=now - _pause(channel)).values_list("event__alert", flat=True)
+
+
+def _pause(channel: Channel) -> timedelta:
+    return timedelta(hours=channel.repeat_hours or 0)
+
+
+def _repeat(alert_id: int, now: datetime) -> int:
     """Write the repetition and its deliveries, unless a silence covers the alert."""
     with transaction.atomic():
-        locked = Alert.objects.select_for_update(skip_locked=True).filter(pk=alert.pk, told_at=alert.told_at).first()
-        if locked is None or locked.state != AlertState.OPEN or routing.silence_over(locked, now):
+        alert = Alert.objects.select_for_update(skip_locked=True).filter(pk=alert_id, state=AlertState.OPEN).first()
+        if alert is None or routing.silence_over(alert, now):
             return 0
-        channels = _due_channels(locked, now)
+        channels = _due_channels(alert, now)
         if not channels:
             return 0
-        text = f"{locked.sentence}\nIt is open since {locked.first_at:%Y-%m-%d %H:%M} UTC, {locked.count} times so far."
-        routing.tell_channels(locked, Telling.REPEATED, now, text, channels)
+        routing.tell_channels(alert, Telling.REPEATED, now, _still_open(alert), channels)
     return 1
 
 
+def _still_open(alert: Alert) -> str:
+    times = "once" if alert.count == 1 else f"{alert.count:,} times"
+    return f"{alert.sentence}\nOpen since {alert.first_at:%Y-%m-%d %H:%M} UTC; it occurred {times}."
+
+
 def _due_channels(alert: Alert, now: datetime) -> list[Channel]:
-    told = Delivery.objects.filter(event__alert=alert).exclude(state__in=[DeliveryState.FAILED, DeliveryState.DROPPED])
-    latest: dict[int, datetime] = {}
-    for channel_id, at in told.order_by("event__at").values_list("channel", "event__at"):
-        latest[channel_id] = at
-    channels = Channel.objects.filter(pk__in=latest, enabled=True, repeat_hours__isnull=False)
+    told = routing.told().filter(event__alert=alert).order_by("event__at")
+    latest = dict(told.values_list("channel", "event__at"))
     return [
-        channel
-        for channel in channels
-        if channel.repeat_hours is not None and latest[channel.pk] + timedelta(hours=channel.repeat_hours) <= now
+        channel for channel in _repeated_to() if channel.pk in latest and latest[channel.pk] + _pause(channel) <= now
     ]
+
+
+def tell_unsilenced(*, now: datetime) -> int:
+    """Tell of the alerts that are still open when the silence over them has ended; return how many were looked at."""
+    silence = routing.in_force(now).filter(
+        Q(kind="") | Q(kind=OuterRef("kind")), labels__contained_by=OuterRef("labels")
+    )
+    flapping = recording.flapping_of(OuterRef("fingerprint"))
+    untold = Alert.objects.filter(state=AlertState.OPEN, told_at__isnull=True, parent__isnull=True).exclude(untold="")
+    uncovered = untold.exclude(Exists(silence)).exclude(Exists(flapping)).order_by("first_at")
+    found = list(uncovered.values_list("pk", flat=True)[:BATCH])
+    for alert_id in found:
+        _tell_unsilenced(alert_id, now)
+    return len(found)
+
+
+def _tell_unsilenced(alert_id: int, now: datetime) -> None:
+    with transaction.atomic():
+        still_untold = Alert.objects.filter(pk=alert_id, state=AlertState.OPEN, told_at__isnull=True)
+        alert = still_untold.select_for_update(skip_locked=True).first()
+        if alert is not None:
+            recording.tell_of_opening(alert, now)
 
 
 def end_flapping(*, now: datetime) -> int:
     """Tell how the problems that flapped have ended up, once they are calm; return how many were told.
 
-    A channel that was told of the flapping is told of the recovery if the problem is gone: compared with what it was
-    told last.
+    Those that were told of the flapping are told that the problem is gone, or that it has stayed: compared with what
+    they were told last.
     """
+    changed = Coalesce("resolved_at", "first_at")
+    same = Alert.objects.filter(fingerprint=OuterRef("alert__fingerprint")).order_by("-id")
     flapping = Event.objects.filter(telling=Telling.FLAPPING, alert__isnull=False, ended_at__isnull=True)
-    return sum(_end_flapping(event, now) for event in flapping.select_related("alert")[:BATCH])
+    calm = flapping.annotate(changed=Subquery(same.values_list(changed)[:1])).filter(changed__lte=now - CALM)
+    return sum(_end_flapping(event, now) for event in calm.select_related("alert").order_by("at")[:BATCH])
 
 
 def _end_flapping(event: Event, now: datetime) -> int:
     alert = event.alert
     if alert is None:
         return 0
-    latest = Alert.objects.filter(fingerprint=alert.fingerprint).order_by("-id").first()
-    changed = max(latest.first_at, latest.resolved_at or latest.first_at) if latest else event.at
-    if changed > now - CALM:
-        return 0
     with transaction.atomic():
-        won = Event.objects.filter(pk=event.pk, ended_at__isnull=True).update(ended_at=now)
-        if won and latest is not None and latest.resolved_at is not None:
+        latest = Alert.objects.select_for_update().filter(fingerprint=alert.fingerprint).order_by("-id").first()
+        if latest is None or (latest.resolved_at or latest.first_at) > now - CALM:
+            return 0
+        if not Event.objects.filter(pk=event.pk, ended_at__isnull=True).update(ended_at=now):
+            return 0
+        if latest.resolved_at is not None:
             routing.tell_of_recovery(alert, now, "It has stopped coming and going, and is well.")
-    return won
+        else:
+            _tell_that_it_stayed(event, latest, now)
+    return 1
+
+
+def _tell_that_it_stayed(event: Event, alert: Alert, now: datetime) -> None:
+    channels = Channel.objects.filter(pk__in=routing.told().filter(event=event).values("channel"))
+    text = f"It has stopped coming and going, and stayed. {alert.sentence}"
+    routing.tell_channels(alert, Telling.OPENED, now, text, channels)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from alerts.models import Alert, Channel, Delivery, Event, Silence
 from alerts.states import DeliveryState, Severity, Telling
@@ -22,7 +22,8 @@ def tell_channels(alert: Alert, telling: Telling, now: datetime, text: str, chan
     """Write the event and its deliveries to these channels."""
     event = _event(alert, telling, now, text)
     Delivery.objects.bulk_create(Delivery(event=event, channel=channel, due_at=now) for channel in channels)
-    Alert.objects.filter(pk=alert.pk).update(told_at=now)
+    alert.told_at, alert.untold = now, ""
+    alert.save(update_fields=["told_at", "untold"])
     return event
 
 
@@ -36,13 +37,19 @@ def tell_of_recovery(alert: Alert, now: datetime, text: str) -> None:
 
     A channel that has not been told yet is told only if it will have been: the delivery waits for the earlier one.
     """
-    earlier = Delivery.objects.filter(event__alert=alert, event__telling__in=[Telling.OPENED, Telling.FLAPPING])
-    opened = list(earlier.exclude(state__in=[DeliveryState.FAILED, DeliveryState.DROPPED]).order_by("id"))
-    if opened:
+    openings = told().filter(event__alert=alert, event__telling__in=[Telling.OPENED, Telling.FLAPPING])
+    latest = {delivery.channel_id: delivery for delivery in openings.order_by("id")}
+    if latest:
         event = _event(alert, Telling.RECOVERED, now, text)
         Delivery.objects.bulk_create(
-            Delivery(event=event, channel_id=delivery.channel_id, due_at=now, after=delivery) for delivery in opened
+            Delivery(event=event, channel_id=channel_id, due_at=now, after=opening)
+            for channel_id, opening in latest.items()
         )
+
+
+def told() -> QuerySet[Delivery]:
+    """Return the deliveries that have told somebody, or still may."""
+    return Delivery.objects.exclude(state__in=[DeliveryState.FAILED, DeliveryState.DROPPED])
 
 
 def wants(channel: Channel, what: Alert | Event) -> bool:
@@ -56,9 +63,13 @@ def wants(channel: Channel, what: Alert | Event) -> bool:
 
 def silence_over(alert: Alert, now: datetime) -> Silence | None:
     """Return the silence that covers the alert now, the longest one; None if there is none."""
-    in_force = Silence.objects.filter(starts_at__lte=now, ends_at__gt=now)
-    of_kind = in_force.filter(Q(kind="") | Q(kind=alert.kind)).order_by("-ends_at")
-    return next((silence for silence in of_kind if silence.labels.items() <= alert.labels.items()), None)
+    of_kind = in_force(now).filter(Q(kind="") | Q(kind=alert.kind))
+    return of_kind.filter(labels__contained_by=alert.labels).order_by("-ends_at").first()
+
+
+def in_force(now: datetime) -> QuerySet[Silence]:
+    """Return the silences that have begun and not ended."""
+    return Silence.objects.filter(starts_at__lte=now, ends_at__gt=now)
 
 
 def _event(alert: Alert, telling: Telling, now: datetime, text: str) -> Event:

@@ -1,0 +1,346 @@
+"""Raising and resolving: one open alert a problem, told once, in the caller's transaction, at a fixed price."""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from alerts.attention import Attention, tell
+from alerts.models import Alert, Delivery, Event, Silence
+from alerts.recording import FLAPS_AFTER, acknowledge, raise_alert, resolve_alert, resolve_alerts
+from alerts.states import AlertState, Severity
+from tests.alerts.factories import make_channel, problem
+from tests.races.helpers import PATIENCE_SECONDS, all_at_once, in_the_background
+from tests.scheduler.factories import NOW
+
+FAILED = "run_failed:run:1"
+MINUTE = timedelta(minutes=1)
+
+pytestmark = pytest.mark.django_db
+
+
+def tellings() -> list[str]:
+    return list(Event.objects.order_by("at", "telling").values_list("telling", flat=True))
+
+
+def silence(**fields: Any) -> Silence:
+    values = {"starts_at": NOW - MINUTE, "ends_at": NOW + MINUTE, "reason": "Works on the line."}
+    return Silence.objects.create(**values | fields)
+
+
+def statements(function: Any) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        function()
+    return len(captured)
+
+
+# --- one open alert --------------------------------------------------------------------------------------------------
+
+
+def test_a_problem_that_occurs_again_is_counted_and_told_once() -> None:
+    make_channel()
+    first = raise_alert(problem(), now=NOW)
+    again = raise_alert(problem(sentence="It failed otherwise.", severity=Severity.CRITICAL), now=NOW + MINUTE)
+    assert again.pk == first.pk
+    alert = Alert.objects.get()
+    assert (alert.count, alert.first_at, alert.last_at) == (2, NOW, NOW + MINUTE)
+    assert (alert.sentence, alert.severity) == ("It failed otherwise.", "critical")
+    assert tellings() == ["opened"]
+    assert Delivery.objects.count() == 1
+
+
+def test_an_occurrence_that_is_told_late_does_not_set_the_last_one_back() -> None:
+    raise_alert(problem(), now=NOW)
+    raise_alert(problem(), now=NOW - MINUTE)
+    assert Alert.objects.get().last_at == NOW
+
+
+def test_a_problem_that_comes_again_after_its_end_is_a_new_alert() -> None:
+    raise_alert(problem(), now=NOW)
+    assert resolve_alert(FAILED, now=NOW + MINUTE)
+    raise_alert(problem(), now=NOW + 2 * MINUTE)
+    assert list(Alert.objects.order_by("id").values_list("state", "count")) == [("resolved", 1), ("open", 1)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_case_62_of_two_who_raise_at_once_the_second_waits_and_counts() -> None:
+    make_channel()
+    goes_on = threading.Event()
+
+    def raise_and_wait() -> None:
+        with transaction.atomic():
+            raise_alert(problem(), now=NOW)
+            raised.set()
+            goes_on.wait(PATIENCE_SECONDS)
+
+    raised = threading.Event()
+    with in_the_background(raise_and_wait):
+        assert raised.wait(PATIENCE_SECONDS)
+        with in_the_background(lambda: raise_alert(problem(), now=NOW)) as second:
+            second.wait_until_it_waits()
+            goes_on.set()
+    assert Alert.objects.get().count == 2
+    assert tellings() == ["opened"]
+    assert Delivery.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_case_62_of_many_who_raise_and_resolve_at_once_each_opening_is_told_once() -> None:
+    make_channel()
+    rivals = [lambda: raise_alert(problem(), now=NOW)] * 4 + [lambda: resolve_alert(FAILED, now=NOW)] * 2
+    all_at_once(*rivals)
+    assert Alert.objects.filter(resolved_at=None).count() <= 1
+    assert sum(Alert.objects.values_list("count", flat=True)) == 4
+    assert Event.objects.filter(telling="opened").count() == Alert.objects.count()
+    assert Event.objects.filter(telling="recovered").count() == Alert.objects.exclude(resolved_at=None).count()
+
+
+class CallerFailed(Exception):
+    """What undoes a transaction in these tests."""
+
+
+def undone(function: Callable[[], object]) -> None:
+    """Call the function in a transaction that is rolled back."""
+    with suppress(CallerFailed), transaction.atomic():
+        function()
+        raise CallerFailed
+
+
+def test_alerts_are_written_with_what_the_caller_writes_or_not_at_all() -> None:
+    make_channel()
+    undone(lambda: raise_alert(problem(), now=NOW))
+    assert not Alert.objects.exists()
+    assert not Event.objects.exists()
+    assert not Delivery.objects.exists()
+    raise_alert(problem(), now=NOW)
+    undone(lambda: resolve_alert(FAILED, now=NOW))
+    assert Alert.objects.get().state == AlertState.OPEN
+    assert tellings() == ["opened"]
+
+
+def test_what_a_person_should_know_of_becomes_an_alert() -> None:
+    attention = Attention(
+        "run_failed", FAILED, "#1 nightly", "It failed.", NOW, key="run:1", labels={"name": "nightly"}, url="/admin/1/"
+    )
+    tell(attention)
+    alert = Alert.objects.get()
+    assert (alert.kind, alert.fingerprint, alert.title, alert.subject) == ("run_failed", FAILED, "#1 nightly", "run:1")
+    assert (alert.labels, alert.url, alert.severity) == ({"name": "nightly"}, "/admin/1/", "warning")
+
+
+# --- its end ---------------------------------------------------------------------------------------------------------
+
+
+def test_resolving_twice_is_once() -> None:
+    make_channel()
+    raise_alert(problem(), now=NOW)
+    assert resolve_alert(FAILED, now=NOW + MINUTE)
+    assert not resolve_alert(FAILED, now=NOW + 2 * MINUTE)
+    alert = Alert.objects.get()
+    assert (alert.state, alert.resolved_at, alert.resolved_by) == ("resolved", NOW + MINUTE, "")
+    assert tellings() == ["opened", "recovered"]
+
+
+def test_who_resolved_it_is_kept_and_told() -> None:
+    make_channel()
+    raise_alert(problem(), now=NOW)
+    resolve_alert(FAILED, now=NOW, actor="ada", successes_needed=5)
+    assert Alert.objects.get().resolved_by == "ada"
+    assert Event.objects.get(telling="recovered").text == "Resolved by ada."
+
+
+def test_case_58_one_good_result_does_not_end_what_needs_several_in_a_row() -> None:
+    make_channel()
+    raise_alert(problem(), now=NOW)
+    assert not resolve_alert(FAILED, now=NOW, successes_needed=2)
+    raise_alert(problem(), now=NOW)
+    assert not resolve_alert(FAILED, now=NOW, successes_needed=2)
+    assert tellings() == ["opened"]
+    assert resolve_alert(FAILED, now=NOW, successes_needed=2)
+    assert Alert.objects.get().count == 2
+    assert tellings() == ["opened", "recovered"]
+
+
+def test_several_are_resolved_at_once() -> None:
+    for number in range(3):
+        raise_alert(problem(f"run_failed:run:{number}"), now=NOW)
+    assert resolve_alerts([FAILED, "run_failed:run:2", "run_failed:run:7"], now=NOW) == 2
+    assert Alert.objects.get(resolved_at=None).fingerprint == "run_failed:run:0"
+
+
+def test_somebody_sees_to_it_only_while_it_is_open() -> None:
+    alert = raise_alert(problem(), now=NOW)
+    assert acknowledge(alert.pk, actor="ada", note="I look.")
+    assert not acknowledge(alert.pk, actor="bob")
+    alert.refresh_from_db()
+    assert (alert.state, alert.handler, alert.note) == ("acknowledged", "ada", "I look.")
+    assert resolve_alert(FAILED, now=NOW)
+
+
+# --- what is not told ------------------------------------------------------------------------------------------------
+
+
+def test_case_64_a_parent_speaks_for_a_burst_of_children() -> None:
+    make_channel()
+    account = raise_alert(problem("account_failing:1", title="Account 1"), now=NOW)
+    for number in range(50):
+        raise_alert(problem(f"card_failing:{number}", parent="account_failing:1"), now=NOW)
+    assert tellings() == ["opened"]
+    children = Alert.objects.filter(parent=account)
+    assert set(children.values_list("untold", flat=True)) == {"Part of “Account 1”."}
+    assert children.count() == 50
+    resolve_alert("account_failing:1", now=NOW)
+    assert tellings() == ["opened", "recovered"]
+
+
+def test_a_child_is_told_for_itself_when_it_comes_again_after_its_parents_end() -> None:
+    make_channel()
+    raise_alert(problem("account_failing:1"), now=NOW)
+    card = problem("card_failing:1", parent="account_failing:1", title="card 1")
+    raise_alert(card, now=NOW)
+    resolve_alert("account_failing:1", now=NOW)
+    raise_alert(card, now=NOW)
+    raise_alert(card, now=NOW)
+    assert Event.objects.filter(telling="opened", title="card 1").count() == 1
+    assert Alert.objects.get(title="card 1").untold == ""
+
+
+def test_a_parent_that_is_not_open_or_is_itself_speaks_for_nobody() -> None:
+    make_channel()
+    raise_alert(problem("card_failing:1", parent="account_failing:1"), now=NOW)
+    raise_alert(problem("card_failing:2", parent="card_failing:2"), now=NOW)
+    raise_alert(problem("card_failing:2", parent="card_failing:2"), now=NOW)
+    assert tellings() == ["opened", "opened"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "covered"),
+    [
+        ({}, True),
+        ({"kind": "run_failed"}, True),
+        ({"kind": "quota_exhausted"}, False),
+        ({"labels": {"name": "nightly"}}, True),
+        ({"labels": {"name": "nightly", "account": "1"}}, False),
+        ({"labels": {"name": "hourly"}}, False),
+        ({"labels": ["nightly"]}, False),
+        ({"kind": "run_failed", "labels": {"name": "nightly"}}, True),
+        ({"starts_at": NOW}, True),
+        ({"starts_at": NOW + timedelta(seconds=1)}, False),
+        ({"ends_at": NOW}, False),
+        ({"ends_at": NOW + timedelta(seconds=1)}, True),
+    ],
+)
+def test_a_silence_covers_kinds_and_labels_for_its_time(fields: dict[str, Any], covered: bool) -> None:
+    silence(**fields)
+    alert = raise_alert(problem(), now=NOW)
+    assert alert.untold == ("Silenced: Works on the line." if covered else "")
+    assert Event.objects.exists() == (not covered)
+
+
+def test_what_was_silenced_is_told_when_it_comes_again_after_the_silence() -> None:
+    silence()
+    raise_alert(problem(), now=NOW)
+    raise_alert(problem(), now=NOW + 2 * MINUTE)
+    assert tellings() == ["opened"]
+
+
+def test_the_end_of_what_was_told_before_the_silence_is_told() -> None:
+    make_channel()
+    raise_alert(problem(), now=NOW - 2 * MINUTE)
+    silence()
+    resolve_alert(FAILED, now=NOW)
+    assert tellings() == ["opened", "recovered"]
+
+
+def test_what_comes_and_goes_is_told_once_as_flapping() -> None:
+    make_channel()
+    for number in range(20):
+        raise_alert(problem(), now=NOW + number * 18 * MINUTE)
+        resolve_alert(FAILED, now=NOW + (number * 18 + 1) * MINUTE)
+    calm_ones = FLAPS_AFTER - 1
+    assert sorted(tellings()) == sorted(["opened", "recovered"] * calm_ones + ["flapping"])
+
+
+# --- its words -------------------------------------------------------------------------------------------------------
+
+
+def test_secrets_are_masked_before_they_are_stored() -> None:
+    make_channel()
+    secret = "POST https://hooks.example.org/s3cret failed, password=s3cret"
+    raise_alert(problem(title=secret, sentence=secret), now=NOW)
+    resolve_alert(FAILED, now=NOW, sentence=secret)
+    stored = [*Alert.objects.values_list("title", "sentence"), *Event.objects.values_list("title", "text")]
+    assert "s3cret" not in str(stored)
+    assert "hooks.example.org" in str(stored)
+
+
+def test_a_long_text_is_cut_where_no_character_breaks() -> None:
+    family = "👨‍👩‍👧‍👦"
+    alert = raise_alert(problem(title=family * 100, sentence=family * 1000), now=NOW)
+    for words, longest in ((alert.title, 300), (alert.sentence, 2000)):
+        assert len(words) <= longest
+        assert words == family * words.count(family) + "…"
+
+
+def test_a_secret_at_the_cut_is_masked() -> None:
+    sentence = "x" * 1960 + " see https://hooks.example.org/services/s3cret/" + "s3cret" * 100
+    assert "s3c" not in raise_alert(problem(sentence=sentence), now=NOW).sentence
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sentence": "a\x00b\ud800"},
+        {"title": "a\x00\nb\ud800"},
+        {"labels": {"name\x00": "\x00\ud800"}},
+        {"url": "/x" * 1000},
+        {"fingerprint": "card_failing:" + "x" * 1000},
+        {"parent": "account_failing:" + "x" * 1000},
+        {"title": "", "sentence": ""},
+    ],
+)
+def test_odd_words_undo_nothing_of_the_callers(fields: dict[str, Any]) -> None:
+    fingerprint = fields.pop("fingerprint", FAILED)
+    for _ in range(2):
+        raise_alert(problem(fingerprint, **fields), now=NOW)
+    assert Alert.objects.get().count == 2
+    assert resolve_alert(fingerprint, now=NOW)
+
+
+def test_a_long_reason_or_a_parents_long_title_fits() -> None:
+    raise_alert(problem("account_failing:1", title="x" * 400), now=NOW)
+    raise_alert(problem("card_failing:1", parent="account_failing:1"), now=NOW)
+    silence(reason="x" * 300)
+    raise_alert(problem(), now=NOW)
+    assert sorted(len(untold) for untold in Alert.objects.values_list("untold", flat=True)) == [0, 300, 300]
+
+
+# --- its price -------------------------------------------------------------------------------------------------------
+
+
+def test_an_occurrence_costs_one_statement_however_many_there_are() -> None:
+    make_channel()
+    raise_alert(problem(), now=NOW)
+    assert statements(lambda: raise_alert(problem(), now=NOW)) == 1
+
+
+def test_an_opening_costs_the_same_for_one_channel_and_for_many() -> None:
+    make_channel()
+    alone = statements(lambda: raise_alert(problem("run_failed:run:2"), now=NOW))
+    for _ in range(10):
+        make_channel()
+    for number in range(10):
+        silence(labels={"account": str(number)})
+    many = statements(lambda: raise_alert(problem("run_failed:run:3"), now=NOW))
+    assert alone == many == 8
+    assert statements(lambda: resolve_alert("run_failed:run:3", now=NOW)) <= 7
+
+
+def test_nothing_to_resolve_costs_one_statement() -> None:
+    assert statements(lambda: resolve_alert(FAILED, now=NOW)) == 1
+    assert statements(lambda: resolve_alerts([FAILED, "another"], now=NOW)) == 1
