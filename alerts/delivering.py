@@ -37,12 +37,13 @@ class Send(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What goes out in one message: the deliveries that it tells, and the tries that record it."""
+    """What goes out in one message: the deliveries that it tells, and the try that records it."""
 
     channel: Channel
     deliveries: Sequence[Delivery]
     message: Message
     token: int
+    attempt: DeliveryTry
 
 
 def channels_to_serve(*, now: datetime) -> list[int]:
@@ -134,8 +135,8 @@ def _pack(channel: Channel, now: datetime) -> Parcel | None:
         Delivery.objects.filter(pk__in=[delivery.pk for delivery in chosen]).update(
             state=DeliveryState.SENDING, token=channel.sender_token, tries=F("tries") + 1
         )
-        DeliveryTry.objects.create(delivery=chosen[0], channel=channel, at=now)
-    return Parcel(channel, chosen, message, channel.sender_token)
+        attempt = DeliveryTry.objects.create(delivery=chosen[0], channel=channel, at=now)
+    return Parcel(channel, chosen, message, channel.sender_token, attempt)
 
 
 _TOLD = [DeliveryState.SENT, DeliveryState.UNKNOWN]
@@ -161,10 +162,10 @@ def _settle(parcel: Parcel, verdict: Verdict, status: int | None, began: datetim
         mine = Delivery.objects.filter(
             pk__in=[delivery.pk for delivery in parcel.deliveries], state=DeliveryState.SENDING, token=parcel.token
         )
+        if columns["state"] == DeliveryState.SENT:
+            mine.exclude(pk=leader.pk).update(told_by=leader)
         mine.update(code=verdict.code, meaning=verdict.meaning, outcome=verdict.outcome, **columns)
-        if len(parcel.deliveries) > 1 and columns["state"] == DeliveryState.SENT:
-            Delivery.objects.filter(pk__in=[told.pk for told in parcel.deliveries[1:]]).update(told_by=leader)
-        DeliveryTry.objects.filter(delivery=leader, outcome="").update(
+        DeliveryTry.objects.filter(pk=parcel.attempt.pk, outcome="").update(
             outcome=verdict.outcome,
             status=status,
             code=verdict.code,

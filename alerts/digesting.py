@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import uuid5
 
 from alerts.messages import Message
 from alerts.models import Delivery, Event
@@ -49,7 +50,8 @@ def _digest(events: Sequence[Event], now: datetime) -> Message:
     lines = [f"{Telling(event.telling).label}: {event.title}" for event in events]
     more = [f"… and {len(lines) - LINES} more"] if len(lines) > LINES else []
     return Message(
-        event_id=str(events[0].pk),
+        # By what it tells: a receiver that drops the second of an id must not drop what only the second tells.
+        event_id=str(uuid5(events[0].pk, " ".join(str(event.pk) for event in events))),
         telling=Telling.DIGEST,
         kind=kinds.most_common(1)[0][0],
         severity=Severity(max((event.severity for event in events), key=_RANK.__getitem__)),
