@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from project.kit.secrets import UnreadableSecret
 from quotas import charging
 from quotas.amounts import check_limit
 from quotas.books import Books, open_books_of_all
@@ -160,7 +161,11 @@ def _rule_faults(quota: Quota) -> dict[str, str]:
 def _probe_faults(quota: Quota) -> dict[str, str]:
     if not quota.probe_url:
         return {}
-    spec = ProbeSpec(quota.probe_url, quota.probe_headers, quota.probe_remaining, quota.probe_limit, quota.probe_reset)
+    try:
+        headers = quota.revealed_headers()
+    except UnreadableSecret as unreadable:
+        return {"probe_headers": str(unreadable)}
+    spec = ProbeSpec(quota.probe_url, headers, quota.probe_remaining, quota.probe_limit, quota.probe_reset)
     return {f"probe_{name}": sentence for name, sentence in check_probe(spec).items()}
 
 

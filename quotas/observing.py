@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from project.kit.secrets import UnreadableSecret
 from quotas.books import open_books_of_all
 from quotas.models import ProviderReport, Quota
 from quotas.provider.bodies import with_body
@@ -90,7 +91,11 @@ def probe(quota_id: int, *, clock: Callable[[], datetime]) -> Observation | Prob
     quota = _claim(quota_id, clock())
     if quota is None:
         return None
-    spec = probe_of(quota)
+    try:
+        spec = probe_of(quota)
+    except UnreadableSecret as unreadable:
+        logger.error("the probe of quota %r cannot be sent: %s", quota.key, unreadable)
+        return ProbeFailed(str(unreadable))
     said = ask(spec, timeout_seconds=PROBE_SECONDS, clock=clock)
     heard = Observation(clock(), doubts=(said.sentence,)) if isinstance(said, ProbeFailed) else said
     _take_in(quota_id, heard, asked=spec)
@@ -101,7 +106,7 @@ def probe_of(quota: Quota) -> ProbeSpec:
     """Return the quota's probe, as a pure value."""
     return ProbeSpec(
         url=quota.probe_url,
-        headers=quota.probe_headers,
+        headers=quota.revealed_headers(),
         remaining=quota.probe_remaining,
         limit=quota.probe_limit,
         reset=quota.probe_reset,

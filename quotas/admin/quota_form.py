@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import VersionLockedForm
+from project.kit.secrets import UnreadableSecret
 from quotas import defining
 from quotas.admin import cells
 from quotas.admin.probe_headers import DOTS, HeadersField, masked, unmasked
@@ -134,11 +135,11 @@ class QuotaForm(VersionLockedForm):
             name: Quota._meta.get_field(name).value_from_object(instance)  # type: ignore[union-attr]
             for name in SHOWN_FIELDS
         }
-        return values | {"probe_headers": masked(instance.probe_headers)}
+        return values | {"probe_headers": masked(_stored(instance))}
 
     def clean_probe_headers(self) -> dict[str, str]:
         """Put the stored values back where their dots were left standing."""
-        return unmasked(self.cleaned_data["probe_headers"], self.instance.probe_headers)
+        return unmasked(self.cleaned_data["probe_headers"], _stored(self.instance))
 
     def clean(self) -> dict[str, Any]:
         """Refuse to send stored headers to another host than the one for which they were written."""
@@ -190,3 +191,11 @@ class QuotaForm(VersionLockedForm):
 def _origin(address: str | None) -> tuple[str, str]:
     parts = urlsplit(address or "")
     return parts.scheme, parts.netloc
+
+
+def _stored(quota: Quota) -> dict[str, str]:
+    """Return the stored headers; of those that no key reads nothing is left to show or to keep."""
+    try:
+        return quota.revealed_headers()
+    except UnreadableSecret:
+        return {}

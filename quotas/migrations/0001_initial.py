@@ -6,6 +6,8 @@ import django.db.models.deletion
 from decimal import Decimal
 from django.db import migrations, models
 
+import project.kit.secrets
+
 
 class Migration(migrations.Migration):
 
@@ -42,7 +44,7 @@ class Migration(migrations.Migration):
                 ('patience_seconds', models.PositiveIntegerField(default=600, help_text='after so long smaller needs no longer pass a bigger one that waits', verbose_name='patience in seconds')),
                 ('shadow', models.BooleanField(default=False, help_text='count and report, never block', verbose_name='shadow mode')),
                 ('probe_url', models.URLField(blank=True, max_length=500, verbose_name='usage endpoint')),
-                ('probe_headers', models.JSONField(blank=True, default=dict, verbose_name='its headers')),
+                ('probe_headers', project.kit.secrets.SecretJSONField(blank=True, default='', verbose_name='its headers')),
                 ('probe_remaining', models.CharField(blank=True, help_text='JMESPath', max_length=200, verbose_name='remaining')),
                 ('probe_limit', models.CharField(blank=True, help_text='JMESPath', max_length=200, verbose_name='limit')),
                 ('probe_reset', models.CharField(blank=True, help_text='JMESPath', max_length=200, verbose_name='reset')),

@@ -1,5 +1,6 @@
 """The row of a quota: its rule, what was spent, and the verdict."""
 
+import json
 from decimal import Decimal
 
 from django.contrib.postgres.fields import ArrayField
@@ -8,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from project.kit.secrets import Secret, SecretJSONField
 from quotas.periods import Preset, ResetRule
 from quotas.states import Cause, Kind, Verdict
 
@@ -96,7 +98,7 @@ class Quota(models.Model):
 
     # The provider's own account of it, by a usage endpoint.
     probe_url = models.URLField(_("usage endpoint"), max_length=500, blank=True)
-    probe_headers = models.JSONField(_("its headers"), default=dict, blank=True)
+    probe_headers = SecretJSONField(_("its headers"), default="", blank=True)
     probe_remaining = models.CharField(_("remaining"), max_length=200, blank=True, help_text=_("JMESPath"))
     probe_limit = models.CharField(_("limit"), max_length=200, blank=True, help_text=_("JMESPath"))
     probe_reset = models.CharField(_("reset"), max_length=200, blank=True, help_text=_("JMESPath"))
@@ -199,6 +201,16 @@ class Quota(models.Model):
     def chain(self) -> list[int]:
         """The ids of the quotas in which a charge has to fit: its ancestors and itself."""
         return [*self.ancestors, self.pk]
+
+    def revealed_headers(self) -> dict[str, str]:
+        """Return the headers of the usage endpoint, to use them at once.
+
+        Raises:
+            UnreadableSecret: they were encrypted with a key that is not given any more.
+        """
+        sealed: Secret = SecretJSONField().to_python(self.probe_headers)
+        headers: dict[str, str] = json.loads(sealed.reveal() or "{}")
+        return headers
 
     def reset_rule(self) -> ResetRule:
         """Return when a periodic quota resets, as a pure value."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
+from pytest_django import Settings
 
 from quotas import charging, defining, reserving
 from quotas.amounts import LARGEST
@@ -230,3 +232,17 @@ def test_a_change_of_the_child_is_no_decision_about_the_parent() -> None:
     spend(parent, 10)
     change(quota, parent=parent)
     assert now_is(parent).warned_percent == 100
+
+
+def test_the_headers_of_a_usage_endpoint_are_encrypted_at_rest(settings: Settings) -> None:
+    settings.TIDELINE_SECRETS_KEYS = ["a key that is long enough for this"]
+    quota = make_quota(probe_url="https://example.org/", probe_headers={"Authorization": "Bearer very-secret"})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT probe_headers FROM quotas_quota WHERE id = %s", [quota.pk])
+        assert "secret" not in str(cursor.fetchone())
+    assert Quota.objects.get(pk=quota.pk).revealed_headers() == {"Authorization": "Bearer very-secret"}
+    settings.TIDELINE_SECRETS_KEYS = ["another key that is long enough too"]
+    quota.refresh_from_db()
+    quota.title = "new"
+    with pytest.raises(ValidationError, match="TIDELINE_SECRETS_KEYS"):
+        defining.save_changes(quota, expected_version=quota.version, now=NOW)

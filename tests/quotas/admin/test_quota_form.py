@@ -199,10 +199,10 @@ def test_headers_are_shown_by_name_and_kept_where_the_dots_were_left() -> None:
     typed = '{"Authorization": "••••••", "X-Team": "reports"}'
     client.post(page_of(quota, "edit"), form | {"probe_headers": typed})
     quota.refresh_from_db()
-    assert quota.probe_headers == {"Authorization": "Bearer very-secret", "X-Team": "reports"}
+    assert quota.revealed_headers() == {"Authorization": "Bearer very-secret", "X-Team": "reports"}
     client.post(page_of(quota, "edit"), opened(client, quota) | {"probe_headers": '{"Authorization": "new"}'})
     quota.refresh_from_db()
-    assert quota.probe_headers == {"Authorization": "new"}
+    assert quota.revealed_headers() == {"Authorization": "new"}
 
 
 @pytest.mark.parametrize("address", ["https://evil.example/usage", "http://api.example.com/usage"])
@@ -213,7 +213,7 @@ def test_stored_headers_are_not_sent_to_another_host(address: str) -> None:
     typed = {"probe_url": address, "probe_headers": '{"Authorization": "theirs"}'}
     assert client.post(page_of(quota, "edit"), opened(client, quota) | typed).status_code == 302
     quota.refresh_from_db()
-    assert quota.probe_headers == {"Authorization": "theirs"}
+    assert quota.revealed_headers() == {"Authorization": "theirs"}
 
 
 def test_another_path_of_the_same_host_keeps_the_headers() -> None:
@@ -221,7 +221,7 @@ def test_another_path_of_the_same_host_keeps_the_headers() -> None:
     form = opened(client, quota) | {"probe_url": "https://api.example.com/v2/usage"}
     assert client.post(page_of(quota, "edit"), form).status_code == 302
     quota.refresh_from_db()
-    assert quota.probe_headers == PROBED["probe_headers"]
+    assert quota.revealed_headers() == PROBED["probe_headers"]
 
 
 def test_a_refused_save_does_not_show_the_stored_headers() -> None:
