@@ -114,7 +114,7 @@ def labels(pairs: Mapping[str, str]) -> SafeString:
 def told(alert: Alert, now: datetime) -> SafeString:
     """Return when the alert was last told, or why its opening was not."""
     if alert.told_at is not None:
-        return format_html("{} {}", _("told"), when(alert.told_at, now))
+        return when(alert.told_at, now)
     return format_html('<span class="quiet">{}</span>', short(alert.untold or _("not told"), 60))
 
 
