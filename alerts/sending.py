@@ -74,6 +74,9 @@ def _mail(letter: Letter) -> Verdict:
             connection.send_messages([as_mail(letter)])
     except (smtplib.SMTPException, OSError) as error:
         return EMAIL.judge(error)
+    except ValueError:  # of Django and the standard library, of a line end in a header or an address that is none
+        meaning = "The letter cannot be written. Check the channel's addresses and the one that letters come from."
+        return Verdict(DeliveryOutcome.PERMANENT, "", meaning)
     return EMAIL.judge(None)
 
 

@@ -1,0 +1,98 @@
+"""Sending one message: whatever the way does, what comes of it is a verdict, without an address in it."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core import mail
+from pytest_django import Settings
+
+from alerts import sending
+from alerts.digesting import message_of
+from alerts.models import Event
+from alerts.sending import send
+from alerts.states import DeliveryOutcome, Severity, Telling
+from tests.alerts.factories import make_channel
+from tests.kit.outbound.receivers import answer, ok, read_request, receiver
+from tests.scheduler.factories import NOW
+
+pytestmark = pytest.mark.django_db
+
+PATH = "/path-with-token?key=s3cret"
+MESSAGE = message_of(
+    Event(telling=Telling.OPENED, kind="run_failed", severity=Severity.WARNING, title="run 1", text="告警 🚨", at=NOW)
+)
+
+
+def outcome(address: str, **fields: Any) -> tuple[str, int | None]:
+    verdict, status = send(make_channel(address=address, **fields), MESSAGE)
+    assert "token" not in verdict.meaning
+    assert "s3cret" not in verdict.meaning
+    return verdict.outcome, status
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (b"200 OK", DeliveryOutcome.SENT),
+        (b"302 Elsewhere", DeliveryOutcome.PERMANENT),
+        (b"410 Gone", DeliveryOutcome.PERMANENT),
+        (b"429 Too Often", DeliveryOutcome.RETRY),
+        (b"503 Busy", DeliveryOutcome.RETRY),
+    ],
+)
+def test_an_answer_is_judged(settings: Settings, status: bytes, expected: str) -> None:
+    heard: list[bytes] = []
+    with receiver(answer(ok(status=status), heard=heard)) as running:
+        settings.TIDELINE_ALLOWED_HOSTS_INWARD = [f"127.0.0.1:{running.port}"]
+        assert outcome(f"http://127.0.0.1:{running.port}{PATH}") == (expected, int(status[:3]))
+    (request,) = heard
+    assert json.loads(request.partition(b"\r\n\r\n")[2])["data"]["text"] == "告警 🚨"
+
+
+def test_who_refuses_the_connection_has_not_taken_it(settings: Settings) -> None:
+    with receiver(answer(ok())) as running:
+        address = f"http://127.0.0.1:{running.port}{PATH}"
+    settings.TIDELINE_ALLOWED_HOSTS_INWARD = ["127.0.0.1"]
+    assert outcome(address) == (DeliveryOutcome.RETRY, None)
+
+
+def test_of_who_does_not_answer_nobody_knows(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "TIMEOUT_SECONDS", 0.5)
+
+    def hang(connection: Any) -> None:
+        read_request(connection)
+        connection.recv(1)
+
+    with receiver(hang) as running:
+        settings.TIDELINE_ALLOWED_HOSTS_INWARD = ["127.0.0.1"]
+        assert outcome(f"http://127.0.0.1:{running.port}{PATH}") == (DeliveryOutcome.AMBIGUOUS, None)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"http://127.0.0.1{PATH}",
+        f"http://127.1{PATH}",
+        f"http://[::ffff:10.0.0.5]{PATH}",
+        f"http://user:s3cret@example.org{PATH}",
+        f"http://[example{PATH}",
+        f"http://exam\u200bple.org{PATH}",
+        f"ftp://example.org{PATH}",
+        "",
+    ],
+)
+def test_an_address_that_was_not_refused_when_it_was_saved_is_refused_now(address: str) -> None:
+    assert outcome(address) == (DeliveryOutcome.PERMANENT, None)
+
+
+def test_a_letter_goes_to_each_recipient_and_one_that_cannot_be_written_is_a_verdict(settings: Settings) -> None:
+    assert outcome("a@example.org, b@example.org", format="email") == (DeliveryOutcome.SENT, None)
+    assert mail.outbox[0].to == ["a@example.org", "b@example.org"]
+    settings.DEFAULT_FROM_EMAIL = "a@example.org\nBcc: c@example.org"
+    assert outcome("a@example.org", format="email") == (DeliveryOutcome.PERMANENT, None)
+    assert len(mail.outbox) == 1
+
+
+def test_a_format_that_there_is_not_any_more_is_a_verdict() -> None:
+    assert outcome("https://example.org/", format="pager") == (DeliveryOutcome.PERMANENT, None)
