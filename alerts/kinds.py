@@ -20,6 +20,8 @@ KINDS: Mapping[str, Promise] = MappingProxyType(
         "quota_exhausted": _("quota used up"),
         "quota_flapping": _("quota comes and goes"),
         "delivery_failing": _("channel fails"),
+        "beat_silent": _("beat is silent"),
+        "broker_down": _("broker away"),
     }
 )
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from django.db import DatabaseError, connection
 
+from project import watching
 from project.beat import Scan
+from project.kit.clock import database_now
 from project.models import ScanMark
 from scheduler.explaining import Scan as LastScan
 from scheduler.explaining import Scans
@@ -70,6 +72,8 @@ class ScanWatch:
         self._scans, self._scan, self._by, self._monotonic = scans, scan, by, monotonic
         self._watched: dict[str, _Watched] = {}
         self._silent = False
+        self._silent_since = float("-inf")
+        self._told = False  # of this silence
 
     def tick(self) -> None:
         """Look once, and scan what is overdue. A database that is away is borne."""
@@ -80,6 +84,7 @@ class ScanWatch:
             for name in filter(self._is_due, silent):
                 note = self._scan(name)
                 mark(name, by=self._by, note=note, from_beat=False)
+                self._tell(name, note)
         except DatabaseError as error:
             connection.close()
             logger.warning("scans cannot be watched: %s", type(error).__name__)
@@ -103,4 +108,17 @@ class ScanWatch:
     def _say(self, *, silent: bool) -> None:
         if silent != self._silent:
             logger.warning("beat is silent: scanning in its place" if silent else "beat is back")
+            self._silent_since, self._told = self._monotonic(), False
         self._silent = silent
+
+    def _tell(self, name: str, note: str) -> None:
+        """Tell once a silence what is wrong: the broker that is away, or else beat that has been silent for long."""
+        silent_for = self._monotonic() - self._silent_since
+        if name != watching.LAUNCH or self._told:
+            return
+        if note:
+            watching.tell_of_broker(note, now=database_now())
+            self._told = True
+        elif silent_for >= watching.SILENCE_TOLD_AFTER_SECONDS:
+            watching.tell_of_silence(now=database_now())
+            self._told = True

@@ -15,7 +15,7 @@ from celery import Task, current_app, signals
 from celery.states import FAILURE
 from django.db import close_old_connections, connection
 
-from project import scans
+from project import scans, watching
 from project.beat import SCANS
 from project.kit.clock import database_now
 from scheduler.identity import become_worker, this_worker
@@ -121,6 +121,7 @@ def _after_task(task: Task, retval: Any = None, state: str = "", **_: Any) -> No
         name = SCAN_TASKS.get(task.name)
         if name is not None:
             scans.mark(name, by=f"worker {this_worker().name}", note=_note(retval))
+            watching.all_clear(name, now=database_now())
     finally:
         _under_way.pop()
         # A run whose end could not be written would be held for ever by a living child: this one goes, and the

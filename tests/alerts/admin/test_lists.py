@@ -13,6 +13,7 @@ from alerts.kinds import KINDS
 from alerts.models import Alert, Delivery
 from alerts.recording import acknowledge, raise_alert, resolve_alert
 from project.kit.clock import database_now
+from project.watching import BEAT_SILENT, BROKER_DOWN
 from quotas.attention import Kind as QuotaKind
 from scheduler.attention import Kind
 from tests.alerts.admin.desk import (
@@ -156,7 +157,7 @@ def test_a_row_says_how_much_it_matters_where_it_stands_and_why_nobody_was_told(
 
 
 def test_every_kind_that_is_told_has_its_words() -> None:
-    assert set(KINDS) == {*Kind, *QuotaKind, "delivery_failing"}
+    assert set(KINDS) == {*Kind, *QuotaKind, "delivery_failing", BEAT_SILENT, BROKER_DOWN}
 
 
 # --- the page of an alert ------------------------------------------------------------------------------------------
