@@ -3,6 +3,7 @@
 import smtplib
 
 from apprise import Apprise as AppriseLibrary
+from apprise import AppriseAsset
 from django.conf import settings
 from django.core.mail import get_connection
 
@@ -14,7 +15,7 @@ from alerts.messages import Message
 from alerts.models import Channel
 from alerts.states import DeliveryOutcome
 from project.kit.clock import database_now
-from project.kit.outbound import Answered, NotTaken, Unanswered, post
+from project.kit.outbound import Answered, NotTaken, Unanswered, leads_inwards, post
 from project.kit.secrets import UnreadableSecret
 
 TIMEOUT_SECONDS = 15.0
@@ -81,6 +82,10 @@ def _mail(letter: Letter) -> Verdict:
 
 
 def _notify(notice: Notice) -> Verdict:
-    library = AppriseLibrary()
+    # It opens its connections itself. Of services with a host of their own that host is looked at before.
+    library = AppriseLibrary(asset=AppriseAsset(http_redirects=False))
     library.add(notice.address)
+    hosts = {service.host for service in library if getattr(service, "host", None)}
+    if any(leads_inwards(host, allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD) for host in hosts):
+        return Verdict(DeliveryOutcome.PERMANENT, "", "The address leads into a private network, which is not called.")
     return APPRISE.judge(bool(library.notify(body=notice.text, title=notice.title)))

@@ -96,3 +96,19 @@ def test_a_letter_goes_to_each_recipient_and_one_that_cannot_be_written_is_a_ver
 
 def test_a_format_that_there_is_not_any_more_is_a_verdict() -> None:
     assert outcome("https://example.org/", format="pager") == (DeliveryOutcome.PERMANENT, None)
+
+
+def test_a_service_of_apprise_in_a_private_network_is_not_called() -> None:
+    heard: list[bytes] = []
+    with receiver(answer(ok(), heard=heard)) as running:
+        address = f"ntfy://127.0.0.1:{running.port}/topic-token"
+        assert outcome(address, format="apprise") == (DeliveryOutcome.PERMANENT, None)
+    assert heard == []
+
+
+def test_a_service_of_apprise_that_is_allowed_is_called(settings: Settings) -> None:
+    settings.TIDELINE_ALLOWED_HOSTS_INWARD = ["127.0.0.1"]
+    heard: list[bytes] = []
+    with receiver(answer(ok(), heard=heard)) as running:
+        outcome(f"ntfy://127.0.0.1:{running.port}/topic-token", format="apprise")
+    assert heard

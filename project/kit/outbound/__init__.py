@@ -1,7 +1,18 @@
 """Which addresses may be called, and calling them: people type addresses, and some of them point inwards."""
 
 from project.kit.outbound.addresses import BadAddress, check_address
+from project.kit.outbound.names import leads_inwards
 from project.kit.outbound.networks import is_public
 from project.kit.outbound.posting import Answered, NotTaken, Posted, Unanswered, post
 
-__all__ = ["Answered", "BadAddress", "NotTaken", "Posted", "Unanswered", "check_address", "is_public", "post"]
+__all__ = [
+    "Answered",
+    "BadAddress",
+    "NotTaken",
+    "Posted",
+    "Unanswered",
+    "check_address",
+    "is_public",
+    "leads_inwards",
+    "post",
+]

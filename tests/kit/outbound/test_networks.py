@@ -1,12 +1,13 @@
 """Which IP addresses are public: every kind that is not, also where an IPv6 address embeds it."""
 
+import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from project.kit.outbound import is_public
+from project.kit.outbound import is_public, leads_inwards
 
 INWARD = {
     "private": ["10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "fc00::1", "fdff::1"],
@@ -119,3 +120,21 @@ def test_whatever_embeds_an_inward_ipv4_address_is_not_public(inner: IPv4Address
 def test_a_mapped_address_and_one_behind_nat64_are_judged_by_what_they_embed(inner: IPv4Address) -> None:
     for outer in (0xFFFF << 32, 0x64FF9B << 96):
         assert is_public(str(IPv6Address(outer | int(inner)))) == is_public(str(inner))
+
+
+@pytest.mark.parametrize(
+    ("host", "inwards"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("8.8.8.8", False), ("a-token-and-no-name", False)],
+)
+def test_where_a_name_leads_is_looked_at_for_libraries_that_dial_themselves(
+    host: str, inwards: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resolve(host: str, *_: object, **__: object) -> list[object]:
+        known = {"localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1", "::1": "::1", "8.8.8.8": "8.8.8.8"}
+        if host not in known:
+            raise socket.gaierror
+        return [(None, None, None, None, (known[host], 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    assert leads_inwards(host) is inwards
+    assert leads_inwards(host, allowed_hosts=[host]) is False
