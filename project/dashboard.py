@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, F, Model, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -95,7 +96,7 @@ def home(request: HttpRequest) -> dict[str, Any]:
             "failures": [_failure_line(run, now) for run in _latest_failures(now)],
         }
     if request.user.has_perm("alerts.view_alert"):
-        context |= {"alerts": _trouble(Alert, ALERT_TROUBLE, now)}
+        context |= {"alerts": _trouble(Alert, ALERT_TROUBLE, now), "inbox": bool(settings.TIDELINE_INBOX_URL)}
     if request.user.has_perm("scheduler.view_schedule"):
         context |= {
             "schedules": _schedule_tiles(now),

@@ -1,14 +1,20 @@
-"""What the try-out shows: a few jobs, a quota that runs out, and one schedule of each kind. `bin/up` loads it at its
-first start.
+"""What the try-out shows: a few jobs, a quota that runs out, a channel for its alerts, and one schedule of each kind.
+`bin/up` loads it at its first start.
 """
 
 import os
 import time
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from celery import shared_task
+from django.conf import settings
 
+from alerts import defining as alerting
+from alerts.models import Channel
+from alerts.states import Severity
+from project.kit.secrets import Secret, UnreadableSecret
 from quotas import defining
 from quotas.models import Quota
 from quotas.periods import Preset
@@ -21,6 +27,7 @@ ITEMS = 20
 SECONDS_AN_ITEM = 1.5
 SECONDS_A_CALL = 0.5
 DEMO_QUOTA = "demo-api"
+INBOX = "Inbox of this try-out"
 # More than two minutes are worth are wanted, so that a run pauses whenever in a minute it begins.
 CALLS_A_MINUTE = 8
 
@@ -55,7 +62,7 @@ def add(first: int, second: int) -> int:
 
 
 def load(*, now: datetime) -> None:
-    """Create the try-out's quota and schedules; the frequent ones fire within the first minutes."""
+    """Create the try-out's quota, channel and schedules; the frequent ones fire within the first minutes."""
     quota = defining.create(
         key=DEMO_QUOTA,
         title="Demo API",
@@ -67,6 +74,8 @@ def load(*, now: datetime) -> None:
         reset_cron="* * * * *",
         now=now,
     )
+    if settings.TIDELINE_INBOX_URL:
+        _create_inbox_channel(now)
     for number, example in enumerate(_examples(quota)):
         minutes = example.pop("minutes", None)
         if minutes is not None:
@@ -74,6 +83,33 @@ def load(*, now: datetime) -> None:
             first = now + timedelta(seconds=5 + 8 * number)
             example["trigger"] = Interval(minutes * 60, first - timedelta(minutes=minutes))
         schedules.create(now=now, **example)
+
+
+def move_inbox(*, now: datetime) -> None:
+    """Let the channel to the inbox follow it to where it is this time; a channel that leads elsewhere now stays."""
+    channel = Channel.objects.filter(name=INBOX).first()
+    if channel is not None and _leads_to_an_inbox(channel):
+        channel.address = Secret.of(settings.TIDELINE_INBOX_URL)
+        alerting.save_changes(channel, expected_version=channel.version, now=now)
+
+
+def _create_inbox_channel(now: datetime) -> None:
+    alerting.create(
+        name=INBOX,
+        address=settings.TIDELINE_INBOX_URL,
+        format="generic",
+        secrets=settings.TIDELINE_INBOX_SECRET,
+        least_severity=Severity.INFO,
+        now=now,
+    )
+
+
+def _leads_to_an_inbox(channel: Channel) -> bool:
+    try:
+        address: str = channel.address.reveal()
+    except UnreadableSecret:  # left to a person: the channel's page says what to do
+        return False
+    return urlsplit(address).path == urlsplit(settings.TIDELINE_INBOX_URL).path
 
 
 def _examples(quota: Quota) -> list[dict[str, Any]]:

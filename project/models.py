@@ -1,4 +1,4 @@
-"""What the composition itself remembers: when each periodic scan last ran."""
+"""What the composition itself remembers: when each periodic scan last ran, and what the try-out's inbox was sent."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -22,3 +22,22 @@ class ScanMark(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class InboxMessage(models.Model):
+    """A message that the inbox of the try-out was sent. Only the latest are kept."""
+
+    event_id = models.CharField(max_length=100, unique=True)
+    received_at = models.DateTimeField(_("received"))
+    telling = models.CharField(_("telling"), max_length=10)
+    severity = models.CharField(_("severity"), max_length=10)
+    title = models.TextField(_("title"))
+    text = models.TextField(_("text"), blank=True)
+    url = models.TextField(_("link"), blank=True)
+
+    class Meta:
+        verbose_name = _("inbox message")
+        verbose_name_plural = _("inbox messages")
+
+    def __str__(self) -> str:
+        return self.title

@@ -4,6 +4,7 @@ into `.tideline/env`, which is read here for what the environment does not say.
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from project.environment import flag, load_tryout, number, postgresql, words
 
@@ -136,6 +137,11 @@ TIDELINE_QUOTA_EVENTS = flag("TIDELINE_QUOTA_EVENTS", True)  # off: the fallback
 TIDELINE_SECRETS_KEYS = words("TIDELINE_SECRETS_KEYS")
 # Hosts that alerts may be sent to though they lie in a private network, as name or name:port.
 TIDELINE_ALLOWED_HOSTS_INWARD = words("TIDELINE_ALLOWED_HOSTS_INWARD")
+# The inbox page of the try-out, where there is one; see project/inbox.py.
+TIDELINE_INBOX_URL = os.environ.get("TIDELINE_INBOX_URL", "")
+TIDELINE_INBOX_SECRET = os.environ.get("TIDELINE_INBOX_SECRET", "")
+if TIDELINE_INBOX_URL:
+    TIDELINE_ALLOWED_HOSTS_INWARD.append(urlsplit(TIDELINE_INBOX_URL).netloc)
 TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
 
 LOGGING = {

@@ -4,6 +4,7 @@
 its settings before the embedded servers run.
 """
 
+import base64
 import json
 import os
 import secrets
@@ -20,7 +21,7 @@ def environment(before: Mapping[str, str], urls: Mapping[str, str], flower_url: 
 
     Args:
         before: what the file held at the last start; its secrets, and all that a person wrote into it, stay.
-        urls: where the servers are this time.
+        urls: where the servers and the inbox are this time.
         flower_url: where Flower is this time.
     """
     comforts = {
@@ -30,6 +31,7 @@ def environment(before: Mapping[str, str], urls: Mapping[str, str], flower_url: 
         "TIDELINE_ALLOW_COMMANDS": "1",
         "TIDELINE_JOBS": "project.demonstration",
         "FLOWER_BASIC_AUTH": f"tideline:{secrets.token_urlsafe(12)}",
+        "TIDELINE_INBOX_SECRET": f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}",
     }
     return {**comforts, **before, **urls, "TIDELINE_FLOWER_URL": flower_url}
 
@@ -57,6 +59,7 @@ def prepare(*, with_tryout: bool) -> dict[str, Any]:
     Returns:
         `user`, the name of the first administrator, and `password`, which is None unless it was just made.
     """
+    from django.conf import settings
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
     from django.db import transaction
@@ -64,6 +67,8 @@ def prepare(*, with_tryout: bool) -> dict[str, Any]:
     call_command("migrate", verbosity=0, interactive=False)
     users = get_user_model().objects
     if users.exists():
+        if settings.TIDELINE_INBOX_URL:
+            move_inbox()
         first = users.filter(is_superuser=True).order_by("pk").first()
         return {"user": first.get_username() if first else None, "password": None}
     password = secrets.token_urlsafe(12)
@@ -80,6 +85,14 @@ def load_tryout() -> None:
     from project.kit.clock import database_now
 
     demonstration.load(now=database_now())
+
+
+def move_inbox() -> None:
+    """Let the channel to the inbox follow the port of this start."""
+    from project import demonstration
+    from project.kit.clock import database_now
+
+    demonstration.move_inbox(now=database_now())
 
 
 def main(arguments: list[str]) -> None:

@@ -1,10 +1,12 @@
 """Where the pages are."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import path
 from django.views.generic import RedirectView
 
 from project.health import healthz, readyz
+from project.inbox import inbox
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
@@ -12,3 +14,5 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
 ]
+if settings.TIDELINE_INBOX_URL:
+    urlpatterns.append(path("inbox/", inbox, name="inbox"))

@@ -1,11 +1,15 @@
-"""What the try-out shows of quotas works as its descriptions say."""
+"""What the try-out shows works as its descriptions say, and its channel follows the inbox."""
 
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from pytest_django import Settings
 
+from alerts.models import Channel
+from alerts.states import Severity
 from project.kit.clock import database_now
+from project.kit.secrets import Secret
 from quotas import charging
 from quotas.models import Quota
 from scheduler import launching, operations, recovering
@@ -63,3 +67,57 @@ def test_it_goes_on_where_it_was_when_somebody_raises_the_limit(demonstration: M
     run.refresh_from_db()
     assert (run.state, run.progress["call"]) == (RunState.DONE, demonstration.ITEMS)
     assert Quota.objects.get(key=demonstration.DEMO_QUOTA).spent_total == demonstration.ITEMS
+
+
+# --- the channel to the inbox ------------------------------------------------------------------------------------
+
+SECRET = "whsec_" + "QUFB" * 8
+
+
+def at_port(settings: Settings, port: int) -> str:
+    """Let the inbox be at this port; return its address."""
+    settings.TIDELINE_INBOX_URL = f"http://127.0.0.1:{port}/inbox/"
+    settings.TIDELINE_INBOX_SECRET = SECRET
+    settings.TIDELINE_ALLOWED_HOSTS_INWARD = [f"127.0.0.1:{port}"]
+    return settings.TIDELINE_INBOX_URL
+
+
+def channel_to_the_inbox(demonstration: ModuleType) -> Channel:
+    return Channel.objects.get(name=demonstration.INBOX)
+
+
+def test_the_channel_to_the_inbox_is_told_everything(demonstration: ModuleType, settings: Settings) -> None:
+    address = at_port(settings, 8000)
+    demonstration.load(now=database_now())
+    channel = channel_to_the_inbox(demonstration)
+    assert (channel.address.reveal(), channel.secrets.reveal()) == (address, SECRET)
+    assert (channel.format, channel.least_severity) == ("generic", Severity.INFO)
+
+
+def test_the_channel_follows_the_inbox_to_another_port(demonstration: ModuleType, settings: Settings) -> None:
+    at_port(settings, 8000)
+    demonstration.load(now=database_now())
+    address = at_port(settings, 8001)
+    for _ in range(2):
+        demonstration.move_inbox(now=database_now())
+    channel = channel_to_the_inbox(demonstration)
+    assert (channel.address.reveal(), channel.address_shown, channel.version) == (address, "127.0.0.1", 2)
+
+
+def test_a_channel_that_leads_elsewhere_cannot_be_read_or_is_gone_is_left_alone(
+    demonstration: ModuleType, settings: Settings
+) -> None:
+    at_port(settings, 8001)
+    demonstration.load(now=database_now())
+    for address in (Secret.of("https://hooks.example.org/token"), Secret("unreadable")):
+        Channel.objects.update(address=address)
+        demonstration.move_inbox(now=database_now())
+        assert channel_to_the_inbox(demonstration).address.sealed == address.sealed
+    Channel.objects.all().delete()
+    demonstration.move_inbox(now=database_now())
+    assert not Channel.objects.exists()
+
+
+def test_without_an_inbox_there_is_no_channel(demonstration: ModuleType) -> None:
+    demonstration.load(now=database_now())
+    assert not Channel.objects.exists()

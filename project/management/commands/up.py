@@ -115,7 +115,8 @@ class Start:
     def environment(self, urls: Mapping[str, str]) -> dict[str, str]:
         """Write the environment file, and return the whole environment of the processes."""
         flower_url = f"http://{self.flower_host}:{self.flower_port}/"
-        values = environment(self.before, urls, flower_url)
+        inbox_url = f"http://{reached(self.host)}:{self.port}/inbox/"
+        values = environment(self.before, {**urls, "TIDELINE_INBOX_URL": inbox_url}, flower_url)
         write_environment(self.state / "env", values)
         return {
             **values,
@@ -155,7 +156,7 @@ class Greeting:
         state: Path,
         say: Callable[[str], None],
     ) -> None:
-        self.address = ("127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 - compared, not bound
+        self.address = (reached(host), port)
         self.flower_url = flower_url
         self.user = account["user"]
         self.password = account["password"]
@@ -194,6 +195,11 @@ class Greeting:
         """Print a new password that the greeting has not printed: there is no other place to find it."""
         if self.password and not self.given:
             self.say(f"  {self.login()}")
+
+
+def reached(host: str) -> str:
+    """Return where this machine reaches a server that listens there."""
+    return "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104 - compared, not bound
 
 
 def said(environ: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
