@@ -1,12 +1,35 @@
 """Beat's scheduler: django-celery-beat's, which keeps ticking from memory while the database is away."""
 
 import logging
+from datetime import timedelta
 from typing import Any
 
+from celery.schedules import maybe_schedule, schedule
 from django.db import DatabaseError, InterfaceError, connection
-from django_celery_beat.schedulers import DatabaseScheduler
+from django_celery_beat.models import IntervalSchedule
+from django_celery_beat.schedulers import DatabaseScheduler, ModelEntry
 
 logger = logging.getLogger(__name__)
+
+
+class ExactEntry(ModelEntry):
+    """A row that holds its interval as it is.
+
+    The original writes it in seconds without their fraction (django-celery-beat 2.9): half a second becomes none, and
+    beat then sends that scan without a pause and the others hardly ever.
+    """
+
+    @classmethod
+    def to_model_schedule(cls, given: Any) -> tuple[Any, str]:
+        """Return the row of the interval, and the name of the column that leads to it."""
+        interval = maybe_schedule(given)
+        if not isinstance(interval, schedule) or not interval.run_every % timedelta(seconds=1):
+            found: tuple[Any, str] = super().to_model_schedule(given)
+            return found
+        row, _ = IntervalSchedule.objects.get_or_create(
+            every=interval.run_every // timedelta(microseconds=1), period=IntervalSchedule.MICROSECONDS
+        )
+        return row, "interval"
 
 
 class SteadyScheduler(DatabaseScheduler):
@@ -15,6 +38,8 @@ class SteadyScheduler(DatabaseScheduler):
     The original ends beat when the database is away while the rows are read again (every change and every five
     minutes, django-celery-beat 2.9); this one goes on with the rows that it has.
     """
+
+    Entry = ExactEntry
 
     def all_as_schedule(self) -> dict[str, Any]:
         """Return the enabled rows as entries; those known already while the database is away."""
