@@ -1,6 +1,7 @@
 """Sends one message to one channel, by whichever way its format goes. Network I/O: never within a transaction."""
 
 import smtplib
+from dataclasses import replace
 
 from apprise import Apprise as AppriseLibrary
 from apprise import AppriseAsset
@@ -27,7 +28,7 @@ def send(channel: Channel, message: Message) -> tuple[Verdict, int | None]:
     """
     try:
         endpoint = endpoint_of(channel)
-        written = format_of(channel.format).render(message, endpoint, now=database_now())
+        written = format_of(channel.format).render(with_whole_link(message), endpoint, now=database_now())
     except (Refused, LookupError, UnreadableSecret) as error:
         return Verdict(DeliveryOutcome.PERMANENT, "", str(error)), None
     match written:
@@ -37,6 +38,13 @@ def send(channel: Channel, message: Message) -> tuple[Verdict, int | None]:
             return _mail(written), None
         case Notice():
             return _notify(written), None
+
+
+def with_whole_link(message: Message) -> Message:
+    """Return the message with a link that leads to the control panel from anywhere, if it is known where that is."""
+    if not settings.TIDELINE_URL or not message.url.startswith("/"):
+        return message
+    return replace(message, url=f"{settings.TIDELINE_URL.rstrip('/')}{message.url}")
 
 
 def endpoint_of(channel: Channel) -> Endpoint:

@@ -137,6 +137,7 @@ TIDELINE_QUOTA_EVENTS = flag("TIDELINE_QUOTA_EVENTS", True)  # off: the fallback
 TIDELINE_SECRETS_KEYS = words("TIDELINE_SECRETS_KEYS")
 # Hosts that alerts may be sent to though they lie in a private network, as name or name:port.
 TIDELINE_ALLOWED_HOSTS_INWARD = words("TIDELINE_ALLOWED_HOSTS_INWARD")
+TIDELINE_URL = os.environ.get("TIDELINE_URL", "")  # where people open the control panel; links in alerts lead there
 # The inbox page of the try-out, where there is one; see project/inbox.py.
 TIDELINE_INBOX_URL = os.environ.get("TIDELINE_INBOX_URL", "")
 TIDELINE_INBOX_SECRET = os.environ.get("TIDELINE_INBOX_SECRET", "")

@@ -21,7 +21,7 @@ def environment(before: Mapping[str, str], urls: Mapping[str, str], flower_url: 
 
     Args:
         before: what the file held at the last start; its secrets, and all that a person wrote into it, stay.
-        urls: where the servers and the inbox are this time.
+        urls: where the servers, the control panel and the inbox are this time.
         flower_url: where Flower is this time.
     """
     comforts = {

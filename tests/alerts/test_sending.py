@@ -1,6 +1,7 @@
 """Sending one message: whatever the way does, what comes of it is a verdict, without an address in it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,6 +85,28 @@ def test_of_who_does_not_answer_nobody_knows(settings: Settings, monkeypatch: py
 )
 def test_an_address_that_was_not_refused_when_it_was_saved_is_refused_now(address: str) -> None:
     assert outcome(address) == (DeliveryOutcome.PERMANENT, None)
+
+
+@pytest.mark.parametrize(
+    ("base", "url", "expected"),
+    [
+        ("https://tideline.example/", "/admin/1/", "https://tideline.example/admin/1/"),
+        ("https://tideline.example", "//elsewhere.example/", "https://tideline.example//elsewhere.example/"),
+        ("https://tideline.example", "https://elsewhere.example/", "https://elsewhere.example/"),
+        ("https://tideline.example", "", ""),
+        ("", "/admin/1/", ""),
+    ],
+)
+def test_the_link_of_a_message_leads_to_the_control_panel_from_anywhere(
+    settings: Settings, base: str, url: str, expected: str
+) -> None:
+    heard: list[bytes] = []
+    settings.TIDELINE_URL = base
+    with receiver(answer(ok(), heard=heard)) as running:
+        settings.TIDELINE_ALLOWED_HOSTS_INWARD = ["127.0.0.1"]
+        send(make_channel(address=f"http://127.0.0.1:{running.port}{PATH}"), replace(MESSAGE, url=url))
+    (request,) = heard
+    assert json.loads(request.partition(b"\r\n\r\n")[2])["data"]["url"] == expected
 
 
 def test_a_letter_goes_to_each_recipient_and_one_that_cannot_be_written_is_a_verdict(settings: Settings) -> None:

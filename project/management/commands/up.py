@@ -115,8 +115,9 @@ class Start:
     def environment(self, urls: Mapping[str, str]) -> dict[str, str]:
         """Write the environment file, and return the whole environment of the processes."""
         flower_url = f"http://{self.flower_host}:{self.flower_port}/"
-        inbox_url = f"http://{reached(self.host)}:{self.port}/inbox/"
-        values = environment(self.before, {**urls, "TIDELINE_INBOX_URL": inbox_url}, flower_url)
+        url = f"http://{reached(self.host)}:{self.port}/"
+        ours = {"TIDELINE_URL": url, "TIDELINE_INBOX_URL": f"{url}inbox/"}
+        values = environment(self.before, {**urls, **ours}, flower_url)
         write_environment(self.state / "env", values)
         return {
             **values,
