@@ -14,6 +14,7 @@ from alerts.channels.registry import HTTP_FORMATS
 from alerts.models import Channel
 from project.kit.outbound import BadAddress, check_address
 from project.kit.secrets import Secret, UnreadableSecret
+from project.kit.versions import StaleVersion
 from project.kit.wall_clocks import suggestion, zone_names
 
 EDITABLE_FIELDS = (
@@ -35,14 +36,6 @@ EDITABLE_FIELDS = (
 # What the address is checked against, only when one of them really changed: an old row can still be renamed.
 ENDPOINT_FIELDS = frozenset({"format", "address", "secrets", "keyword"})
 SECRET_FIELDS = frozenset({"address", "secrets"})
-
-
-class StaleVersion(Exception):
-    """Somebody else saved the channel meanwhile; `current` is what it is now."""
-
-    def __init__(self, current: Channel) -> None:
-        super().__init__(f"“{current.name}” was changed by somebody else meanwhile. Look at it and save again.")
-        self.current = current
 
 
 def create(*, name: str, address: str, now: datetime, **fields: Any) -> Channel:

@@ -2,7 +2,7 @@
 
 import re
 
-DOTS = "••••••"
+from project.kit.secrets import DOTS
 
 # Of an address the host is kept: paths and queries of webhooks hold their tokens.
 _ADDRESS = re.compile(

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from project.kit.secrets import UnreadableSecret
+from project.kit.versions import StaleVersion, column_value
 from quotas import charging
 from quotas.amounts import check_limit
 from quotas.books import Books, open_books_of_all
@@ -44,14 +45,6 @@ EDITABLE_FIELDS = (
     "poll_floor_seconds",
     "poll_ceiling_seconds",
 )
-
-
-class StaleVersion(Exception):
-    """Somebody else saved the quota meanwhile; `current` is what it is now."""
-
-    def __init__(self, current: Quota) -> None:
-        super().__init__(f"“{current}” was changed by somebody else meanwhile. Look at it and save again.")
-        self.current = current
 
 
 def create(*, key: str, kind: Kind, now: datetime, actor: str = "", **fields: Any) -> Quota:
@@ -107,7 +100,7 @@ def save_changes(quota: Quota, *, expected_version: int, now: datetime, actor: s
         if current.version != expected_version:
             raise StaleVersion(current)
         check(quota, current)
-        changed = [name for name in EDITABLE_FIELDS if _value(quota, name) != _value(current, name)]
+        changed = [name for name in EDITABLE_FIELDS if column_value(quota, name) != column_value(current, name)]
         if changed:
             _take_over(books, current, quota, changed, actor)
     return changed
@@ -191,7 +184,7 @@ def _was_used(quota: Quota) -> bool:
 def _take_over(books: Books, current: Quota, edited: Quota, changed: list[str], actor: str) -> None:
     limit = edited.limit
     for name in set(changed) - {"limit"}:
-        setattr(current, _column(name), _value(edited, name))
+        setattr(current, _column(name), column_value(edited, name))
     if "limit" in changed:
         charging.change_limit(books, current, limit, purchase(None, actor=actor))
     if "parent" in changed:
@@ -222,8 +215,3 @@ def _set_clock(quota: Quota, now: datetime) -> None:
 
 def _column(name: str) -> str:
     return str(Quota._meta.get_field(name).attname)  # type: ignore[union-attr]
-
-
-def _value(quota: Quota, name: str) -> Any:
-    """Return a field's value as its column holds it, without fetching what it refers to."""
-    return Quota._meta.get_field(name).value_from_object(quota)  # type: ignore[union-attr]

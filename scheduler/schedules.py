@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 
+from project.kit.versions import StaleVersion, column_value
 from scheduler import cron, wording
 from scheduler.cron import Cron, Interval, Missed, Once, Trigger, TriggerError
 from scheduler.fires import insert_fires
@@ -49,14 +50,6 @@ EDITABLE_FIELDS = (
     "resume_limit",
     "resume_by_hand",
 )
-
-
-class StaleVersion(Exception):
-    """Somebody else saved the schedule meanwhile; `current` is what it is now."""
-
-    def __init__(self, current: Schedule) -> None:
-        super().__init__(f"“{current.name}” was changed by somebody else meanwhile. Look at it and save again.")
-        self.current = current
 
 
 def create(
@@ -115,7 +108,7 @@ def save_changes(schedule: Schedule, *, expected_version: int, now: datetime) ->
         if current.version != expected_version:
             raise StaleVersion(current)
         prepare(schedule, now=now)
-        changed = [name for name in EDITABLE_FIELDS if _value(schedule, name) != _value(current, name)]
+        changed = [name for name in EDITABLE_FIELDS if column_value(schedule, name) != column_value(current, name)]
         if not changed:
             return []
         schedule.next_run_at, schedule.broken_reason = current.next_run_at, current.broken_reason
@@ -203,11 +196,6 @@ def enable(schedule: Schedule, *, now: datetime) -> bool:
             updated_at=now,
         )
     return True
-
-
-def _value(schedule: Schedule, name: str) -> Any:
-    """Return a field's value as its column holds it, without fetching what it refers to."""
-    return Schedule._meta.get_field(name).value_from_object(schedule)  # type: ignore[union-attr]
 
 
 def _set_trigger(schedule: Schedule, trigger: Trigger) -> None:

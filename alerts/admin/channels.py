@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy
 from alerts.admin import cells, channel_page
 from alerts.admin.channel_actions import CHANNEL_ACTIONS, TEST
 from alerts.admin.channel_form import FIELDSETS, ChannelForm
-from alerts.defining import StaleVersion
 from alerts.kinds import kind_label
 from alerts.models import Channel
 from alerts.states import DeliveryOutcome
@@ -31,6 +30,7 @@ from project.kit.admin import (
 )
 from project.kit.admin.object_actions import Refused
 from project.kit.clock import database_now
+from project.kit.versions import StaleVersion
 from project.kit.wall_clocks import zone_names
 
 REFRESH_SECONDS = 5

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-DOTS = "••••••"
+from project.kit.secrets import DOTS
 
 
 def masked(headers: Mapping[str, str]) -> dict[str, str]:

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import VersionLockedForm
-from project.kit.secrets import UnreadableSecret
+from project.kit.secrets import DOTS, UnreadableSecret
 from quotas import defining
 from quotas.admin import cells
-from quotas.admin.probe_headers import DOTS, HeadersField, masked, unmasked
+from quotas.admin.probe_headers import HeadersField, masked, unmasked
 from quotas.models import Quota
 from quotas.states import Kind
 

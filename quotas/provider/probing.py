@@ -1,10 +1,7 @@
 """Asks a provider's usage endpoint what is left. Network I/O: never within a transaction."""
 
 import asyncio
-import errno
 import json
-import os
-import ssl
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,6 +14,7 @@ import httpx
 import jmespath
 from jmespath.exceptions import JMESPathError
 
+from project.kit.reasons import innermost_reason
 from quotas.provider.headers import read_headers
 from quotas.provider.observation import Doubts, Observation
 from quotas.provider.probes import ProbeSpec
@@ -60,7 +58,7 @@ def ask(spec: ProbeSpec, *, timeout_seconds: float, clock: Callable[[], datetime
     except (TimeoutError, httpx.TimeoutException):
         return ProbeFailed(f"{spec.server} did not answer within {timeout_seconds:g} s.")
     except httpx.ConnectError as error:
-        return ProbeFailed(f"{spec.server} cannot be reached: {_innermost_reason(error)}.")
+        return ProbeFailed(f"{spec.server} cannot be reached: {innermost_reason(error)}.")
     except (httpx.InvalidURL, httpx.UnsupportedProtocol):
         return ProbeFailed("The usage endpoint cannot be asked: its address is none of the web.")
     except (httpx.HTTPError, ValueError) as error:
@@ -175,21 +173,3 @@ def _found(name: str, expression: str, document: Any, doubts: Doubts) -> str | N
 
 def _nothing_found(spec: ProbeSpec, found: Observation) -> str:
     return " ".join((f"{spec.server} answered, but nothing in it makes sense.", *found.doubts))
-
-
-def _innermost_reason(error: BaseException) -> str:
-    """Return what the system said: the libraries above it say less."""
-    reason = "the connection failed"
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OSError):
-            reason = _system_reason(cause) or reason
-        nested = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else None
-        cause = nested or cause.__cause__ or cause.__context__
-    return reason
-
-
-def _system_reason(error: OSError) -> str:
-    if error.errno and error.errno in errno.errorcode and not isinstance(error, ssl.SSLError):
-        return os.strerror(error.errno)  # asyncio puts its own words in its place
-    return error.strerror or ""

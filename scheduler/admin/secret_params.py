@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from project.kit.secrets import DOTS
 from scheduler.jobs.registry import JOBS
 
-DOTS = "••••••"
 # A job that is not registered here may hold secrets that nobody can tell from the rest.
 UNKNOWN: dict[str, Any] = {"additionalProperties": {"writeOnly": True}}
 

@@ -1,11 +1,8 @@
 """The job `http`: one request, judged by its status."""
 
 import codecs
-import errno
 import json
-import os
 import re
-import ssl
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
@@ -16,6 +13,7 @@ from django.utils.translation import gettext_noop as _
 from pydantic import Field, SecretStr, field_validator
 
 from project.kit.clock import database_now
+from project.kit.reasons import innermost_reason
 from scheduler.jobs.context import RunContext
 from scheduler.jobs.exchange import Answer, Exchange, Request
 from scheduler.jobs.interrupts import JobFailed
@@ -133,7 +131,7 @@ def _ask(context: RunContext) -> Answer:
     except (TimeoutError, httpx.TimeoutException):
         raise JobFailed(f"{server} did not answer within {context.params.timeout_seconds:g} s.") from None
     except httpx.ConnectError as error:
-        raise JobFailed(f"{server} cannot be reached: {_innermost_reason(error)}.") from None
+        raise JobFailed(f"{server} cannot be reached: {innermost_reason(error)}.") from None
     except httpx.TooManyRedirects:
         raise JobFailed(f"{server} redirects again and again.") from None
     except (httpx.UnsupportedProtocol, httpx.InvalidURL):
@@ -255,21 +253,3 @@ def _server(context: RunContext) -> str:
     """Return the address without what may be secret: user, path (webhooks have their key there) and query."""
     address = urlsplit(without_placeholders(context.params.url))
     return f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
-
-
-def _innermost_reason(error: BaseException) -> str:
-    """Return what the system said: the libraries above it say less."""
-    reason = "the connection failed"
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OSError):
-            reason = _system_reason(cause) or reason
-        nested = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else None
-        cause = nested or cause.__cause__ or cause.__context__
-    return reason
-
-
-def _system_reason(error: OSError) -> str:
-    if error.errno and error.errno in errno.errorcode and not isinstance(error, ssl.SSLError):
-        return os.strerror(error.errno)  # asyncio puts its own words in its place
-    return error.strerror or ""

@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from pytest_django import Settings
 
 from alerts import defining
-from alerts.defining import StaleVersion
 from alerts.models import Channel
 from project.kit.secrets import Secret
+from project.kit.versions import StaleVersion
 from tests.alerts.factories import make_channel
 from tests.scheduler.factories import HOUR, NOW
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from alerts.masking import DOTS, masked
+from alerts.masking import masked
+from project.kit.secrets import DOTS
 
 SECRETS = [
     ("POST https://hooks.slack.com/services/T0/B0/s3cret failed", f"POST https://hooks.slack.com/{DOTS} failed"),

@@ -9,9 +9,10 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from pytest_django import Settings
 
+from project.kit.versions import StaleVersion
 from quotas import charging, defining, reserving
 from quotas.amounts import LARGEST
-from quotas.defining import StaleVersion, save_changes
+from quotas.defining import save_changes
 from quotas.models import Quota
 from quotas.states import Kind
 from tests.quotas.factories import (

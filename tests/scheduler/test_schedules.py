@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from project.kit.versions import StaleVersion
 from scheduler import cron, schedules
 from scheduler.firing import fire_due
 from scheduler.models import Fire, Schedule
-from scheduler.schedules import EDITABLE_FIELDS, TRIGGER_FIELDS, StaleVersion
+from scheduler.schedules import EDITABLE_FIELDS, TRIGGER_FIELDS
 from scheduler.states import FireKind, FireOutcome
 from tests.scheduler.factories import (
     A_MOMENT,

@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
-from scheduler.admin.secret_params import DOTS, masked, unmasked
+from project.kit.secrets import DOTS
+from scheduler.admin.secret_params import masked, unmasked
 from tests.scheduler.factories import registered
 
 
