@@ -3,10 +3,9 @@
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,24 +19,21 @@ from alerts.states import DeliveryOutcome
 from alerts.testing import in_words, send_test
 from project.kit.admin import (
     Done,
+    EditedApartMixin,
     ObjectAction,
-    ObjectActionsMixin,
-    ObjectPageMixin,
     ReasonForm,
-    VersionLockMixin,
     seen_at,
     when,
 )
 from project.kit.admin.object_actions import Refused
 from project.kit.clock import database_now
 from project.kit.versions import StaleVersion
-from project.kit.wall_clocks import zone_names
 
 REFRESH_SECONDS = 5
 
 
 @admin.register(Channel)
-class ChannelAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
+class ChannelAdmin(EditedApartMixin):
     """The channels."""
 
     list_display = ("name", "standing", "goes_to", "way", "what", "level", "sent", "error")
@@ -110,48 +106,15 @@ class ChannelAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
             return []
         return [{"label": _("Edit"), "tone": "", "url": reverse(f"admin:{self._url_name('edit')}", args=[row.pk])}]
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the admin's addresses, with that of the form before Django's catch-all."""
-        edit = self.admin_site.admin_view(self.edit_view)
-        return [path("<path:object_id>/edit/", edit, name=self._url_name("edit")), *super().get_urls()]
-
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Say that nobody may: a channel stays with what it was told, and is turned off."""
         return False
 
     # --- the form ----------------------------------------------------------------------------------------------
 
-    def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the form of a channel, and save it."""
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        return super(ObjectPageMixin, self).change_view(request, object_id)
-
     def save_model(self, request: HttpRequest, obj: Channel, form: ChannelForm, change: bool) -> None:
         """Save through the domain, which settles the format and raises the version."""
         form.store(obj, now=database_now())
-
-    def response_post_save_add(self, request: HttpRequest, obj: Channel) -> HttpResponseRedirect:
-        """Show the page of the new channel."""
-        return HttpResponseRedirect(self._page_url(obj))
-
-    def response_post_save_change(self, request: HttpRequest, obj: Channel) -> HttpResponseRedirect:
-        """Show the page of the changed channel."""
-        return HttpResponseRedirect(self._page_url(obj))
-
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the form, with the zones to choose from, under the channel's stored name."""
-        if context["original"] is not None:  # it carries what was typed
-            context["original"] = self.get_queryset(request).get(pk=context["original"].pk)
-        context |= {
-            "show_save_and_add_another": False,
-            "show_save_and_continue": False,
-            "subtitle": None,
-            "zones": sorted(zone_names()),
-        }
-        return super().render_change_form(request, context, *args, **kwargs)
 
     # --- the actions -------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
@@ -21,18 +21,15 @@ from django.views.decorators.http import require_safe
 from project.kit.admin import (
     Asked,
     Done,
+    EditedApartMixin,
     ObjectAction,
-    ObjectActionsMixin,
-    ObjectPageMixin,
     ReasonForm,
     UncountedList,
-    VersionLockMixin,
     seen_at,
     when,
 )
 from project.kit.admin.object_actions import Refused
 from project.kit.clock import database_now
-from project.kit.wall_clocks import zone_names
 from quotas.admin import cells, quota_page
 from quotas.admin.filters import QuotaQuestionFilter
 from quotas.admin.quota_actions import QUOTA_ACTIONS, OnceForm, repeat
@@ -59,7 +56,7 @@ class QuotaList(UncountedList):
 
 
 @admin.register(Quota)
-class QuotaAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
+class QuotaAdmin(EditedApartMixin):
     """The quotas."""
 
     list_display = ("key", "name", "rule", "bar", "resets", "verdict_since", "waiting", "part_of")
@@ -146,13 +143,9 @@ class QuotaAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
         return links
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the admin's addresses, with those of the form and the simulation before Django's catch-all."""
-        wrap = self.admin_site.admin_view
-        return [
-            path("<path:object_id>/edit/", wrap(self.edit_view), name=self._url_name("edit")),
-            path("<path:object_id>/simulate/", wrap(self.simulate_view), name=self._url_name("simulate")),
-            *super().get_urls(),
-        ]
+        """Return the admin's addresses, with that of the simulation before Django's catch-all."""
+        simulate = self.admin_site.admin_view(self.simulate_view)
+        return [path("<path:object_id>/simulate/", simulate, name=self._url_name("simulate")), *super().get_urls()]
 
     @method_decorator(require_safe)
     def simulate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -185,12 +178,6 @@ class QuotaAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
 
     # --- the form ----------------------------------------------------------------------------------------------
 
-    def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the form of a quota, and save it."""
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        return super(ObjectPageMixin, self).change_view(request, object_id)
-
     def get_fieldsets(self, request: HttpRequest, obj: Quota | None = None) -> Any:
         """Return the fieldsets of the quota's kind."""
         return fieldsets_of(Kind(obj.kind) if obj else None)
@@ -208,28 +195,6 @@ class QuotaAdmin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
     def save_model(self, request: HttpRequest, obj: Quota, form: QuotaForm, change: bool) -> None:
         """Save through the domain, which enters the limit into the ledger and raises the version."""
         form.store(obj, now=database_now(), actor=request.user.get_username())
-
-    def response_post_save_add(self, request: HttpRequest, obj: Quota) -> HttpResponseRedirect:
-        """Show the page of the new quota."""
-        return HttpResponseRedirect(self._page_url(obj))
-
-    def response_post_save_change(self, request: HttpRequest, obj: Quota) -> HttpResponseRedirect:
-        """Show the page of the changed quota."""
-        return HttpResponseRedirect(self._page_url(obj))
-
-    def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
-    ) -> HttpResponse:
-        """Show the form, with the zones to choose from, under the quota's stored title."""
-        if context["original"] is not None:  # it carries what was typed
-            context["original"] = self.get_queryset(request).get(pk=context["original"].pk)
-        context |= {
-            "show_save_and_add_another": False,
-            "show_save_and_continue": False,
-            "subtitle": None,
-            "zones": sorted(zone_names()),
-        }
-        return super().render_change_form(request, context, *args, **kwargs)
 
     # --- the actions -------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ the optimistic lock of forms, read-only history with lists that never count, and
 from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm, Text
 from project.kit.admin.badges import badge
 from project.kit.admin.bulk_actions import BulkActionsMixin
+from project.kit.admin.editing import EditedApartMixin
 from project.kit.admin.filters import DayFilter, Question, QuestionFilter
 from project.kit.admin.history import HistoryAdmin
 from project.kit.admin.instants import DASH, absolute, relative, when
@@ -21,6 +22,7 @@ __all__ = [
     "BulkActionsMixin",
     "DayFilter",
     "Done",
+    "EditedApartMixin",
     "HistoryAdmin",
     "ObjectAction",
     "ObjectActionsMixin",
