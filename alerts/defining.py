@@ -1,5 +1,6 @@
 """Channels come and change. Every way to write one leads through here: form, command, API, try-out."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -92,7 +93,9 @@ def check(channel: Channel, current: Channel | None = None) -> None:
     Raises:
         ValidationError: as `create`.
     """
-    _check_hours(channel)
+    faults = {**_faults_of_choices(channel), **_faults_of_hours(channel)}
+    if faults:
+        raise ValidationError(faults)
     if current is None or ENDPOINT_FIELDS.intersection(_changed(channel, current)):
         _settle_endpoint(channel)
 
@@ -106,7 +109,20 @@ def _value(channel: Channel, name: str) -> Any:
     return as_secret(value) if name in SECRET_FIELDS else value
 
 
-def _check_hours(channel: Channel) -> None:
+def _faults_of_choices(channel: Channel) -> dict[str, str]:
+    faults = {}
+    if not isinstance(channel.kinds, list) or not _are_texts(channel.kinds):
+        faults["kinds"] = 'Write the kinds as a list of texts, as in ["run_failed"].'
+    if not isinstance(channel.labels, dict) or not _are_texts([*channel.labels, *channel.labels.values()]):
+        faults["labels"] = 'Write the labels as an object of texts, as in {"name": "nightly"}.'
+    return faults
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _faults_of_hours(channel: Channel) -> dict[str, str]:
     faults = {}
     if channel.timezone not in zone_names():
         faults["timezone"] = f"The time zone “{channel.timezone}” is not known. {suggestion(channel.timezone)}"
@@ -115,8 +131,7 @@ def _check_hours(channel: Channel) -> None:
         faults[missing] = "Quiet hours need both ends: from when and until when."
     elif channel.quiet_from is not None and channel.quiet_from == channel.quiet_until:
         faults["quiet_until"] = "Quiet hours that begin and end at the same time would never end. Choose another end."
-    if faults:
-        raise ValidationError(faults)
+    return faults
 
 
 def _settle_endpoint(channel: Channel) -> None:

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from alerts.models.shapes import is_object_of_texts
 from alerts.states import AlertState, Severity
 
 
@@ -89,6 +90,11 @@ class Silence(models.Model):
         constraints = (
             models.CheckConstraint(name="silence_ends", condition=Q(ends_at__gt=models.F("starts_at"))),
             models.CheckConstraint(name="silence_says_why", condition=~Q(reason="")),
+            models.CheckConstraint(
+                name="silence_labels_are_texts",
+                condition=is_object_of_texts("labels"),
+                violation_error_message=_('Write the labels as an object of texts, as in {"name": "nightly"}.'),
+            ),
         )
 
     def __str__(self) -> str:

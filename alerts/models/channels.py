@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from alerts.models.shapes import is_list_of_texts, is_object_of_texts
 from alerts.states import Severity
 from project.kit.secrets import SecretField
 
@@ -64,6 +65,8 @@ class Channel(models.Model):
                 condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
                 | (Q(quiet_from__isnull=False, quiet_until__isnull=False) & ~Q(quiet_from=models.F("quiet_until"))),
             ),
+            models.CheckConstraint(name="channel_kinds_are_texts", condition=is_list_of_texts("kinds")),
+            models.CheckConstraint(name="channel_labels_are_texts", condition=is_object_of_texts("labels")),
         )
 
     def __str__(self) -> str:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError
 from pytest_django import Settings
 
 from alerts import defining
-from alerts.models import Channel
+from alerts.models import Channel, Silence
 from project.kit.secrets import Secret
 from project.kit.versions import StaleVersion
 from tests.alerts.factories import make_channel
@@ -168,11 +169,44 @@ def test_a_signing_secret_that_cannot_be_one_is_refused_without_being_repeated(s
         ({"quiet_from": "22:00", "quiet_until": "22:00"}, "quiet_until", "would never end"),
         ({"name": ""}, "name", "cannot be blank"),
         ({"least_severity": "loud"}, "least_severity", "not a valid choice"),
+        ({"kinds": "run_failed"}, "kinds", 'as in ["run_failed"]'),
+        ({"kinds": [7]}, "kinds", 'as in ["run_failed"]'),
+        ({"kinds": None}, "kinds", 'as in ["run_failed"]'),
+        ({"labels": ["name"]}, "labels", 'as in {"name": "nightly"}'),
+        ({"labels": {"name": 7}}, "labels", 'as in {"name": "nightly"}'),
+        ({"labels": {7: "name"}}, "labels", 'as in {"name": "nightly"}'),
     ],
 )
 def test_what_is_wrong_is_said_by_field(fields: dict[str, Any], field: str, says: str) -> None:
     faults = refusal(**fields)
     assert says in faults[field][0]
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    assert set(refusal(kinds="x", labels=None, timezone="Berlin")) == {"kinds", "labels", "timezone"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "constraint"),
+    [
+        ({"kinds": {}}, "channel_kinds_are_texts"),
+        ({"kinds": ["run_failed", None]}, "channel_kinds_are_texts"),
+        ({"labels": []}, "channel_labels_are_texts"),
+        ({"labels": {"name": ["nightly"]}}, "channel_labels_are_texts"),
+    ],
+)
+def test_the_database_takes_no_choices_that_could_not_be_compared(fields: dict[str, Any], constraint: str) -> None:
+    with pytest.raises(IntegrityError, match=constraint):
+        make_channel(**fields)
+
+
+@pytest.mark.parametrize("labels", [[], "name", {"name": 7}, {"name": {"is": "nightly"}}])
+def test_the_labels_of_a_silence_are_texts(labels: Any) -> None:
+    silence = Silence(labels=labels, starts_at=NOW, ends_at=NOW + HOUR, reason="work on the mains")
+    with pytest.raises(ValidationError, match="Write the labels as an object of texts"):
+        silence.validate_constraints()
+    with pytest.raises(IntegrityError, match="silence_labels_are_texts"):
+        silence.save()
 
 
 def test_a_name_is_taken_once() -> None:
