@@ -185,12 +185,18 @@ def hang(connection: socket.socket) -> None:
     connection.recv(1)
 
 
+def hang_after_the_status(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    connection.recv(1)
+
+
 @pytest.mark.parametrize(
     "behaviour",
     [
         pytest.param(hang, id="no answer"),
         pytest.param(drip(b"X: y\r\n"), id="headers without end"),
-        pytest.param(drip(b""), id="no headers"),
+        pytest.param(hang_after_the_status, id="no headers"),
         pytest.param(drip(b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"), id="a body that is no chunk"),
     ],
 )
