@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "alerts.apps.AlertsConfig",
     "quotas.apps.QuotasConfig",
     "scheduler.apps.SchedulerConfig",
+    "scheduler.polling.apps.PollingConfig",
     *words("TIDELINE_APPS"),
 ]
 

@@ -1,0 +1,62 @@
+"""The words of the polling: what is asked of a card, in which states cards are, what can go wrong."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class CheckType(models.TextChoices):
+    """What is asked about a card. Their order here is that of the numbers in Redis: new ones come last."""
+
+    REAL_NAME = "real_name", _("real name")
+    USAGE = "usage", _("usage")
+    CARD_STATUS = "card_status", _("card status")
+    PACKAGE = "package", _("package")
+
+
+class CardState(models.TextChoices):
+    """The state of a card at its carrier, in words common to all carriers."""
+
+    UNKNOWN = "unknown", _("unknown")
+    STOCK = "stock", _("in stock")
+    TESTING = "testing", _("testing")
+    READY = "ready", _("to be activated")
+    ACTIVE = "active", _("active")
+    STOPPED = "stopped", _("stopped")
+    DORMANT = "dormant", _("dormant")
+    EXPIRED = "expired", _("expired")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+class RealName(models.TextChoices):
+    """Whether the card's user has shown who he is."""
+
+    UNKNOWN = "unknown", _("unknown")
+    NEEDED = "needed", _("to be verified")
+    VERIFIED = "verified", _("verified")
+    NOT_NEEDED = "not_needed", _("not needed")
+
+
+class ErrorClass(models.TextChoices):
+    """Why a carrier did not answer what was asked."""
+
+    AUTH = "auth", _("credentials refused")
+    TOKEN_EXPIRED = "token_expired", _("token expired")
+    THROTTLED = "throttled", _("throttled")
+    QUOTA_EXHAUSTED = "quota_exhausted", _("carrier's quota used up")
+    CARD_MISSING = "card_missing", _("card unknown to the carrier")
+    CARD_NOT_OWNED = "card_not_owned", _("card of another account")
+    STATE_FORBIDS = "state_forbids", _("not possible in the card's state")
+    COOLDOWN = "cooldown", _("changed too lately")
+    PENDING = "pending", _("accepted, not done")
+    SERVER = "server", _("carrier's error")
+    MALFORMED = "malformed", _("answer not understood")
+    TIMEOUT = "timeout", _("no answer in time")
+    NETWORK = "network", _("not reached")
+
+
+# States of the account, never failures of its cards.
+OF_THE_ACCOUNT = frozenset(
+    {ErrorClass.AUTH, ErrorClass.TOKEN_EXPIRED, ErrorClass.THROTTLED, ErrorClass.QUOTA_EXHAUSTED}
+)
+# Told at their first occurrence: no repetition mends them.
+TOLD_AT_ONCE = frozenset({ErrorClass.CARD_MISSING, ErrorClass.CARD_NOT_OWNED})
