@@ -227,7 +227,6 @@ def test_a_parent_that_is_not_open_or_is_itself_speaks_for_nobody() -> None:
         ({"labels": {"name": "nightly"}}, True),
         ({"labels": {"name": "nightly", "account": "1"}}, False),
         ({"labels": {"name": "hourly"}}, False),
-        ({"labels": ["nightly"]}, False),
         ({"kind": "run_failed", "labels": {"name": "nightly"}}, True),
         ({"starts_at": NOW}, True),
         ({"starts_at": NOW + timedelta(seconds=1)}, False),
