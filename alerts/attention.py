@@ -29,6 +29,8 @@ class Attention:
         key: the subject as a text key, such as "run:12".
         labels: by which channels and silences choose.
         url: where to look, as a path of the control panel.
+        facts: further details, as pairs of a label and a value.
+        parent: the fingerprint of the problem that stands over it and speaks for it, while that is open.
     """
 
     kind: str
@@ -40,6 +42,8 @@ class Attention:
     key: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    parent: str = ""
 
 
 def tell(attention: Attention) -> None:

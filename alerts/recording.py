@@ -38,6 +38,7 @@ class Problem:
         title: the same in words, one line.
         sentence: what happened and what to do.
         url: where to look, as a path of the control panel.
+        facts: further details, as pairs of a label and a value.
         parent: the fingerprint of the alert that stands over it and speaks for it, while it is open.
     """
 
@@ -49,6 +50,7 @@ class Problem:
     severity: Severity = Severity.WARNING
     labels: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
     parent: str = ""
 
 
@@ -63,6 +65,8 @@ def record_attention(attention: Attention, **_: object) -> None:
         severity=attention.severity,
         labels=attention.labels,
         url=attention.url,
+        facts=attention.facts,
+        parent=attention.parent,
     )
     raise_alert(problem, now=attention.at)
 
@@ -152,6 +156,7 @@ def _values(problem: Problem, now: datetime) -> dict[str, Any]:
         "title": _told_in(LONGEST_TITLE, text.one_line(problem.title)),
         "sentence": _told_in(LONGEST_SENTENCE, problem.sentence),
         "labels": json.dumps(labels),
+        "facts": json.dumps([[_fact(label), _fact(value)] for label, value in problem.facts]),
         "url": problem.url if len(problem.url) <= LONGEST_URL else "",
         "parent": problem.parent and _short(problem.parent),
         "now": now,
@@ -159,14 +164,15 @@ def _values(problem: Problem, now: datetime) -> dict[str, Any]:
 
 
 _UPSERT = (
-    "INSERT INTO alerts_alert AS alert (kind, severity, fingerprint, subject, title, sentence, labels, url, parent_id,"
-    " state, first_at, last_at, count, well_count, untold, handler, note, resolved_by)"
-    " VALUES (%(kind)s, %(severity)s, %(fingerprint)s, %(subject)s, %(title)s, %(sentence)s, %(labels)s, %(url)s,"
+    "INSERT INTO alerts_alert AS alert (kind, severity, fingerprint, subject, title, sentence, labels, facts, url,"
+    " parent_id, state, first_at, last_at, count, well_count, told_severity, untold, handler, note, resolved_by)"
+    " VALUES (%(kind)s, %(severity)s, %(fingerprint)s, %(subject)s, %(title)s, %(sentence)s, %(labels)s, %(facts)s,"
+    " %(url)s,"
     " (SELECT id FROM alerts_alert WHERE fingerprint = %(parent)s AND resolved_at IS NULL"
-    " AND fingerprint <> %(fingerprint)s), 'open', %(now)s, %(now)s, 1, 0, '', '', '', '')"
+    " AND fingerprint <> %(fingerprint)s), 'open', %(now)s, %(now)s, 1, 0, '', '', '', '', '')"
     " ON CONFLICT (fingerprint) WHERE resolved_at IS NULL DO UPDATE SET count = alert.count + 1, well_count = 0,"
     " last_at = GREATEST(alert.last_at, EXCLUDED.last_at), sentence = EXCLUDED.sentence, severity = EXCLUDED.severity,"
-    " parent_id = COALESCE(EXCLUDED.parent_id, alert.parent_id)"
+    " facts = EXCLUDED.facts, parent_id = COALESCE(EXCLUDED.parent_id, alert.parent_id)"
     " RETURNING *"
 )
 
@@ -174,6 +180,10 @@ _UPSERT = (
 def _told_in(longest: int, words: str) -> str:
     """Return the words without secrets, cut where no character breaks."""
     return text.shortened(masking.masked(text.clean(words[:LONGEST_READ])), longest)
+
+
+def _fact(words: str) -> str:
+    return _told_in(LONGEST_TITLE, text.one_line(words))
 
 
 def _short(fingerprint: str) -> str:

@@ -22,8 +22,8 @@ def tell_channels(alert: Alert, telling: Telling, now: datetime, text: str, chan
     """Write the event and its deliveries to these channels."""
     event = _event(alert, telling, now, text)
     Delivery.objects.bulk_create(Delivery(event=event, channel=channel, due_at=now) for channel in channels)
-    alert.told_at, alert.untold = now, ""
-    alert.save(update_fields=["told_at", "untold"])
+    alert.told_at, alert.told_severity, alert.untold = now, alert.severity, ""
+    alert.save(update_fields=["told_at", "told_severity", "untold"])
     return event
 
 
@@ -80,6 +80,7 @@ def _event(alert: Alert, telling: Telling, now: datetime, text: str) -> Event:
         severity=alert.severity,
         title=alert.title,
         text=text,
+        facts=alert.facts,
         url=alert.url,
         labels=alert.labels,
         at=now,

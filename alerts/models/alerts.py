@@ -18,6 +18,7 @@ class Alert(models.Model):
     title = models.CharField(_("title"), max_length=300)
     sentence = models.TextField(_("what happened"), blank=True)  # at its last occurrence, secrets masked
     labels = models.JSONField(_("labels"), default=dict, blank=True)
+    facts = models.JSONField(_("facts"), default=list, blank=True)  # pairs of a label and a value, as of then
     url = models.CharField(_("where to look"), max_length=500, blank=True)
     # The alert that stands over it, such as an account's over those of its cards; it speaks for it.
     parent = models.ForeignKey(
@@ -31,7 +32,9 @@ class Alert(models.Model):
     # How often in a row it was seen to be well, where it needs more than once.
     well_count = models.PositiveIntegerField(default=0)
     told_at = models.DateTimeField(_("last told"), null=True, blank=True)
-    # Why nobody was told of its opening: silenced, part of another, flapping; empty: they were.
+    # The severity with which its opening was told: those who want only worse ones are told when it rises.
+    told_severity = models.CharField(max_length=10, choices=Severity, blank=True, editable=False)
+    # Why nobody was told of its opening or its rise: silenced, part of another, flapping; empty: they were.
     untold = models.CharField(_("not told"), max_length=300, blank=True)
     handler = models.CharField(_("handled by"), max_length=200, blank=True)
     note = models.TextField(_("note"), blank=True)
@@ -64,6 +67,11 @@ class Alert(models.Model):
                 | (~Q(state=AlertState.RESOLVED) & Q(resolved_at__isnull=True)),
             ),
             models.CheckConstraint(name="alert_severity_is_known", condition=Q(severity__in=Severity.values)),
+            models.CheckConstraint(
+                name="alert_told_says_how_severe",
+                condition=Q(told_at__isnull=True, told_severity="")
+                | Q(told_at__isnull=False, told_severity__in=Severity.values),
+            ),
         )
 
     def __str__(self) -> str:

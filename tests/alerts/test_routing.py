@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from alerts.attention import Attention, tell
 from alerts.models import Channel, Delivery, Event
 from alerts.recording import raise_alert, resolve_alert
 from alerts.routing import subject_of
@@ -72,3 +73,9 @@ def test_of_what_nobody_was_told_the_recovery_is_not_told_either() -> None:
     make_channel()
     resolve_alert("run_failed:run:1", now=NOW)
     assert list(Event.objects.values_list("telling", flat=True)) == ["opened"]
+
+
+def test_an_event_keeps_the_facts_of_what_a_person_should_know_of() -> None:
+    facts = (("data day", "2026-06-01"), ("answer\x00", "token=s3cret"))
+    tell(Attention("run_failed", "run_failed:run:1", "#1 nightly", "It failed.", NOW, facts=facts))
+    assert Event.objects.get().facts == [["data day", "2026-06-01"], ["answer", "token=••••••"]]
