@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, OuterRef, QuerySet
 
-from alerts import masking, routing
+from alerts import columns, routing
 from alerts.attention import Attention
 from alerts.channels import text
 from alerts.models import Alert, Event
@@ -22,9 +22,7 @@ from alerts.states import AlertState, Severity, Telling
 # Opened so often within an hour, a problem flaps: that is told once, and its comings and goings are not.
 FLAPS_AFTER = 4
 HOUR = timedelta(hours=1)
-LONGEST_TITLE, LONGEST_SENTENCE, LONGEST_FINGERPRINT, LONGEST_URL = 300, 2000, 250, 500
-# So much of a text is looked at, before it is masked and cut.
-LONGEST_READ = 20_000
+LONGEST_FINGERPRINT, LONGEST_URL = 250, 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +145,15 @@ def acknowledge(alert_id: int, *, actor: str, note: str = "") -> bool:
 
 def _values(problem: Problem, now: datetime) -> dict[str, Any]:
     """Return the columns of the alert. What came from elsewhere may hold what no column can."""
-    labels = {text.clean(name): text.clean(value) for name, value in problem.labels.items()}
     return {
         "kind": problem.kind,
         "severity": problem.severity,
         "fingerprint": _short(problem.fingerprint),
         "subject": problem.subject,
-        "title": _told_in(LONGEST_TITLE, text.one_line(problem.title)),
-        "sentence": _told_in(LONGEST_SENTENCE, problem.sentence),
-        "labels": json.dumps(labels),
-        "facts": json.dumps([[_fact(label), _fact(value)] for label, value in problem.facts]),
+        "title": columns.line(problem.title),
+        "sentence": columns.sentences(problem.sentence),
+        "labels": json.dumps(columns.labels(problem.labels)),
+        "facts": json.dumps(columns.facts(problem.facts)),
         "url": problem.url if len(problem.url) <= LONGEST_URL else "",
         "parent": problem.parent and _short(problem.parent),
         "now": now,
@@ -177,15 +174,6 @@ _UPSERT = (
 )
 
 
-def _told_in(longest: int, words: str) -> str:
-    """Return the words without secrets, cut where no character breaks."""
-    return text.shortened(masking.masked(text.clean(words[:LONGEST_READ])), longest)
-
-
-def _fact(words: str) -> str:
-    return _told_in(LONGEST_TITLE, text.one_line(words))
-
-
 def _short(fingerprint: str) -> str:
     """Return the fingerprint as it is stored: a very long one by its digest."""
     if len(fingerprint) <= LONGEST_FINGERPRINT:
@@ -199,7 +187,7 @@ def _openings(alert: Alert, now: datetime) -> int:
 
 
 def _leave_untold(alert: Alert, why: str) -> None:
-    why = text.shortened(why, LONGEST_TITLE)
+    why = text.shortened(why, columns.LONGEST_LINE)
     if why != alert.untold:
         alert.untold = why
         alert.save(update_fields=["untold"])
@@ -214,4 +202,4 @@ def _resolve(alert: Alert, now: datetime, sentence: str, actor: str) -> None:
     if flapping_of(alert.fingerprint).exists():
         return  # told once it is calm: repeating.end_flapping
     said = sentence or (f"Resolved by {actor}." if actor else "It is well again.")
-    routing.tell_of_recovery(alert, now, _told_in(LONGEST_SENTENCE, said))
+    routing.tell_of_recovery(alert, now, columns.sentences(said))
