@@ -1,0 +1,1 @@
+"""How carriers are asked: one protocol, and one file or package for each way of speaking to one."""
