@@ -12,6 +12,22 @@ app.config_from_object("project.celery_settings")
 app.autodiscover_tasks()
 
 
+@signals.beat_init.connect
+@signals.worker_init.connect
+def refuse_errors(**_: Any) -> None:
+    """Start with no settings that a system check calls an error. Celery performs the checks, and starts all the same.
+
+    Raises:
+        SystemExit: its text is the errors with their remedies.
+    """
+    from django.core.management.base import BaseCommand, SystemCheckError
+
+    try:
+        BaseCommand().check()
+    except SystemCheckError as error:
+        raise SystemExit(str(error)) from None
+
+
 @signals.worker_init.connect
 def wire_worker(**_: Any) -> None:
     """Make a starting worker one of Tideline's, once its apps are loaded."""

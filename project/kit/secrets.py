@@ -14,11 +14,12 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
+from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 DOTS = "••••••"
+SHORTEST_KEY = 32
 PURPOSE = b"tideline secrets at rest"
 
 
@@ -121,18 +122,18 @@ class SecretJSONField(SecretField):
         return Secret.of(json.dumps(value) if value else "")
 
 
-def check_keys(keys: Sequence[str]) -> None:
-    """Refuse keys that cannot be used.
-
-    Raises:
-        ImproperlyConfigured: with a sentence.
-    """
-    for number, key in enumerate(keys, start=1):
-        if len(key) < 32:
-            raise ImproperlyConfigured(
-                f"Key {number} of TIDELINE_SECRETS_KEYS is too short: 32 characters at least, for example from"
-                " `openssl rand -base64 32`."
-            )
+@register(Tags.security)
+def keys_are_long_enough(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Refuse keys that could be guessed. What it says shows none of them."""
+    return [
+        Error(
+            f"Key {number} of TIDELINE_SECRETS_KEYS is too short: it has {len(key)} characters.",
+            hint=f"Make one of at least {SHORTEST_KEY}, for example with `openssl rand -base64 32`.",
+            id="kit.E001",
+        )
+        for number, key in enumerate(settings.TIDELINE_SECRETS_KEYS, start=1)
+        if len(key) < SHORTEST_KEY
+    ]
 
 
 def _fernet() -> MultiFernet:

@@ -3,10 +3,11 @@
 import logging
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from pytest_django import Settings
 
-from project.kit.secrets import DOTS, Secret, SecretField, SecretJSONField, UnreadableSecret, check_keys
+from project.kit.secrets import DOTS, Secret, SecretField, SecretJSONField, UnreadableSecret
 
 OLD, NEW = "old key, which is long enough for this", "new key, which is long enough for this"
 TEXT = "https://example.org/hook/token-告警"
@@ -75,7 +76,12 @@ def test_a_column_of_json_holds_nothing_where_there_is_nothing() -> None:
     assert Secret(column.get_prep_value({"Authorization": "x"})).reveal() == '{"Authorization": "x"}'
 
 
-def test_a_short_key_is_refused_with_the_way_to_a_good_one() -> None:
-    check_keys([OLD])
-    with pytest.raises(ImproperlyConfigured, match="Key 2 of TIDELINE_SECRETS_KEYS is too short"):
-        check_keys([OLD, "short"])
+def test_a_short_key_is_refused_with_the_way_to_a_good_one_and_is_not_shown(settings: Settings) -> None:
+    settings.TIDELINE_SECRETS_KEYS = [OLD]
+    call_command("check")
+    settings.TIDELINE_SECRETS_KEYS = [OLD, "short-key"]
+    with pytest.raises(SystemCheckError) as refused:
+        call_command("check")
+    assert "Key 2 of TIDELINE_SECRETS_KEYS is too short: it has 9 characters." in str(refused.value)
+    assert "openssl rand" in str(refused.value)
+    assert "short-key" not in str(refused.value)
