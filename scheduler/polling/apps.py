@@ -11,3 +11,7 @@ class PollingConfig(AppConfig):
     label = "polling"
     verbose_name = _("Carrier polling")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register this app's system checks."""
+        from scheduler.polling import checks  # noqa: F401

@@ -1,0 +1,94 @@
+"""How much an account bears: what its row says, and what is usual where it says nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from quotas.ratelimit import LimiterError, Window
+from quotas.ratelimit.windows import checked_windows
+from scheduler.polling.models import PollingParams
+
+SHARED_QUEUE = "polling.card"
+
+# What is usual where neither the row nor the account's gateway says anything.
+DEFAULTS: dict[str, Any] = {
+    "inflight_limit": 200,  # at 5 calls/s and 20 ms a call two would do; with 10 s a call, 200 use 20 calls/s
+    "card_max_in_flight": 100,  # half of it: two pollers share an account
+    "stop_resume_max_in_flight": 1,  # a change is rarely urgent, and carriers fail whole batches for one card
+    "sr_inflight_limit": 10,  # so that changes never hold more than a twentieth of the account
+    "priority_max_ratio": Decimal("0.80"),  # who waits for an answer comes first, and a fifth keeps the tiers going
+    "stop_resume_min_interval": 1800,  # the longest that a carrier is known to ask for between two changes of a card
+    "stop_resume_confirm_delay": 60,  # carriers accept a change at once and carry it out within a minute
+    "rate_windows": (Window(5, 1),),  # the strictest that a large carrier documents; more has to be said by somebody
+    "max_concurrency": None,  # few carriers limit it; theirs is in their gateway
+    "queue": SHARED_QUEUE,  # the claim isolates the accounts, not the queue
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """What holds for an account.
+
+    Attributes:
+        priority_max_ratio: the share of priority among the cards taken while others are due as well, 0 to 1.
+        stop_resume_min_interval, stop_resume_confirm_delay: seconds.
+        rate_windows: of all its calls together; none: no limit.
+        max_concurrency: calls at one time over all pollers; None: as many as there are cards in work.
+        defaults: the names of those of its fields that nobody has set.
+    """
+
+    inflight_limit: int
+    card_max_in_flight: int
+    stop_resume_max_in_flight: int
+    sr_inflight_limit: int
+    priority_max_ratio: Decimal
+    stop_resume_min_interval: int
+    stop_resume_confirm_delay: int
+    rate_windows: tuple[Window, ...]
+    max_concurrency: int | None
+    queue: str
+    defaults: frozenset[str]
+
+
+def resolved(row: PollingParams | None, **usual: Any) -> Params:
+    """Return what holds for an account.
+
+    Args:
+        row: what somebody has set for it; None: nothing.
+        usual: what its gateway takes for usual, by the names of `DEFAULTS`.
+    """
+    said = {} if row is None else {name: value for name in DEFAULTS if (value := getattr(row, name)) not in (None, "")}
+    if "rate_windows" in said:
+        said["rate_windows"] = windows_of(said["rate_windows"])
+    return Params(**{**DEFAULTS, **usual, **said}, defaults=frozenset(DEFAULTS.keys() - said.keys()))
+
+
+def windows_of(value: object) -> tuple[Window, ...]:
+    """Return the rate windows as the row holds them: [{"limit": 5, "seconds": 1}, ...].
+
+    Raises:
+        LimiterError: they are written otherwise, or a number is out of range; its text is a sentence.
+    """
+    if not isinstance(value, list):
+        raise LimiterError("rate_windows", f"Write the windows as a list, as in {_FORM}; [] for none.")
+    return checked_windows([_window(item) for item in value]) if value else ()
+
+
+def as_column(windows: Sequence[Window]) -> list[dict[str, Any]]:
+    """Return rate windows as the row holds them."""
+    return [
+        {"limit": window.limit, "seconds": window.seconds} | ({} if window.even is None else {"even": window.even})
+        for window in windows
+    ]
+
+
+def _window(item: object) -> Window:
+    if not isinstance(item, dict) or not {"limit", "seconds"} <= item.keys() <= {"limit", "seconds", "even"}:
+        raise LimiterError("rate_windows", f"Each window names its limit and its seconds, as in {_FORM}.")
+    if not isinstance(item.get("even"), bool | None):
+        raise LimiterError("rate_windows", "even: write true or false, or leave it out.")
+    return Window(**item)
+
+
+_FORM = '[{"limit": 5, "seconds": 1}, {"limit": 2000, "seconds": 300}]'
