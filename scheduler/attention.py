@@ -11,8 +11,11 @@ from django.urls import reverse
 
 from alerts.attention import Attention, tell
 from alerts.states import Severity
-from scheduler.models import Fire, TaskRun
-from scheduler.states import EventTrigger, FireOutcome, RunState
+from scheduler import wording
+from scheduler.models import Fire
+from scheduler.remedies import remedy
+from scheduler.run_messages import ToldRun, read_runs
+from scheduler.states import AttemptOutcome, EventTrigger, FireOutcome, RunState
 
 
 class Kind(StrEnum):
@@ -31,6 +34,16 @@ class Kind(StrEnum):
 # One problem of the schedule, and not one for each of its runs.
 BY_SCHEDULE = frozenset({Kind.RUN_FAILED, Kind.RUN_POISON})
 CRITICAL = frozenset({Kind.RUN_POISON, Kind.SCHEDULE_BROKEN})
+
+
+# Of what failed it depends on the cause: scheduler.remedies. Of a broken schedule the reason itself says it.
+WHAT_TO_DO = {
+    Kind.RUN_SUSPENDED: "Let it go on or give it up, on its page.",
+    Kind.RUN_ASKS: "Answer it on its page: approved, it goes on at once; rejected, it is cancelled.",
+    Kind.RUN_NOT_RESUMED: "See that its quota has what the run really takes, then resume it on its page.",
+    Kind.RUN_FLAPS: "Raise the quota, or let the job ask for all that it needs before it begins.",
+    Kind.SCHEDULE_MISSED: "See that beat and a worker are up. If the work is still wanted, run it by hand.",
+}
 
 
 def kind_of_transition(to: RunState, trigger: EventTrigger, *, ended: bool) -> Kind | None:
@@ -54,28 +67,36 @@ def tell_of_runs(kind: Kind, run_ids: Iterable[int], sentence: str, at: datetime
     That a schedule's runs fail is one problem, until one of them is done; each approval point is one, and each other
     problem of a run.
     """
-    needed = ("name", "stat_date", "attempt_count", "schedule_id", "job")
-    for run in TaskRun.objects.filter(pk__in=list(run_ids)).only(*needed):
+    for run in read_runs(run_ids):
         _tell_of_run(kind, run, sentence, at)
 
 
-def _tell_of_run(kind: Kind, run: TaskRun, sentence: str, at: datetime) -> None:
+def _tell_of_run(kind: Kind, run: ToldRun, sentence: str, at: datetime) -> None:
     by_schedule = kind in BY_SCHEDULE and run.schedule_id is not None
     key = f"schedule:{run.schedule_id}" if by_schedule else f"run:{run.pk}"
-    point = f":{run.attempt_count}" if kind == Kind.RUN_ASKS else ""
+    point = f":{run.attempt}" if kind == Kind.RUN_ASKS else ""
     tell(
         Attention(
             kind,
             f"{kind}:{key}{point}",
             str(run),
-            sentence,
+            _what_happened_and_what_to_do(kind, run, sentence),
             at,
             severity=Severity.CRITICAL if kind in CRITICAL else Severity.WARNING,
             key=key,
-            labels={"name": run.name, "job": run.job},
-            url=reverse("admin:scheduler_taskrun_change", args=[run.pk]),
+            labels=run.labels,
+            url=run.url,
+            facts=run.facts,
         )
     )
+
+
+def _what_happened_and_what_to_do(kind: Kind, run: ToldRun, sentence: str) -> str:
+    if kind in WHAT_TO_DO:
+        return f"{sentence}\n{WHAT_TO_DO[kind]}"
+    error, *_ = sentence.splitlines() or ["It failed without a word."]
+    outcome = run.outcome or AttemptOutcome.FAILED
+    return "\n".join([error, wording.last_attempt(run), remedy(run.job, outcome, error)])
 
 
 def tell_of_fires(fires: Iterable[Fire]) -> None:
@@ -96,7 +117,7 @@ def _tell_of_fire(kind: Kind, fire: Fire) -> None:
             kind,
             f"{kind}:schedule:{schedule.pk}",
             schedule.name,
-            fire.reason,
+            f"{fire.reason} {WHAT_TO_DO.get(kind, '')}".rstrip(),
             fire.recorded_at,
             severity=Severity.CRITICAL if kind in CRITICAL else Severity.WARNING,
             key=f"schedule:{schedule.pk}",

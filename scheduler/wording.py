@@ -5,16 +5,18 @@ import sys
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from project.kit.spans import span
 from scheduler import cron
-from scheduler.states import FireKind, RunState
+from scheduler.states import AttemptOutcome, EventTrigger, FireKind, RunState
 
 if TYPE_CHECKING:
     from scheduler.firing import Plan
     from scheduler.models import Schedule
     from scheduler.operations import Resumed
+    from scheduler.run_messages import Opened, ToldRun
 
 CHANGED = "The schedule was changed before it fired"
 
@@ -42,6 +44,42 @@ def started(plan: "Plan", now: datetime) -> str:
     if plan.kind != FireKind.MISFIRE or plan.planned_at is None:
         return ""
     return f"Made up {duration(now - plan.planned_at)} late."
+
+
+def how_it_came(opened: "Opened") -> str:
+    """How a run came to be, as every message about it says."""
+    by = f" by {opened.actor}" if opened.actor else ""
+    started = f"{_STARTED.get(opened.trigger, 'started by its schedule')}{by}"
+    if opened.rerun_of is not None:
+        return f"Rerun of #{opened.rerun_of}, {started}"
+    if opened.backfill is not None:
+        return f"For backfill #{opened.backfill}, {started}"
+    if opened.made_up_late is not None:
+        return f"Made up after a miss, {duration(opened.made_up_late)} late"
+    return capfirst(started)
+
+
+_STARTED = {
+    EventTrigger.MANUAL: "started by hand",
+    EventTrigger.BACKFILL: "asked for",
+    EventTrigger.API: "started through the API",
+}
+
+
+def last_attempt(run: "ToldRun") -> str:
+    """Which attempt a run ended with, where that was, and why there is no other."""
+    where = f" on the worker {run.worker}" if run.worker else ""
+    return f"It ended with attempt {run.attempt}{where}{_why_no_other(run)}."
+
+
+def _why_no_other(run: "ToldRun") -> str:
+    if run.outcome == AttemptOutcome.LOST:
+        return ""
+    if not run.retries:
+        return "; it has no retries"
+    if run.failures <= run.retries:
+        return "; no retry would help"
+    return "; its retry is used up" if run.retries == 1 else f"; its {run.retries} retries are used up"
 
 
 def missed(span: cron.Missed, schedule: "Schedule", *, made_up: datetime | None) -> str:

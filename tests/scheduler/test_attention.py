@@ -10,10 +10,23 @@ from django.db import transaction
 from alerts.attention import Attention, attention_needed
 from scheduler import firing, operations, rescuing, running
 from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.remedies import BY_OUTCOME, remedy
 from scheduler.rescuing import POISON_AFTER
+from scheduler.run_messages import read_runs
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, RunState
-from tests.scheduler.factories import DAY, HOUR, MINUTE, NOW, SECOND, make_run, make_schedule
+from scheduler.transitions import Claim
+from tests.scheduler.factories import (
+    DAY,
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    WORKER,
+    launched,
+    make_run,
+    make_schedule,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +57,38 @@ def test_a_final_failure_is_told_and_one_that_will_be_retried_is_not(told: list[
     assert told == []
     settle(final, RunState.FAILED, AttemptOutcome.FAILED, reason="no upstream")
     assert kinds(told) == [("run_failed", f"run_failed:run:{final.pk}")]
-    assert told[0].sentence == "no upstream"
+
+
+def test_a_failure_names_what_failed_where_why_there_is_no_retry_and_what_to_do(told: list[Attention]) -> None:
+    run = make_run(RunState.RUNNING, job="command", retry_delays=[60, 60], failure_count=2)
+    settle(run, RunState.FAILED, AttemptOutcome.FAILED, reason="The command ended with exit status 127.\nmore")
+    lines = told[0].sentence.splitlines()
+    assert lines[:2] == [
+        "The command ended with exit status 127.",
+        f"It ended with attempt 1 on the worker {WORKER.name}; its 2 retries are used up.",
+    ]
+    assert lines[2:] == [remedy("command", AttemptOutcome.FAILED, lines[0])]
+    assert told[0].url == f"/admin/scheduler/taskrun/{run.pk}/change/"
+
+
+def test_a_timeout_is_answered_by_its_own_remedy(told: list[Attention]) -> None:
+    said = "The attempt took longer than its timeout of 60 s."
+    settle(make_run(RunState.RUNNING), RunState.FAILED, AttemptOutcome.TIMED_OUT, reason=said)
+    assert told[0].sentence.endswith(BY_OUTCOME[AttemptOutcome.TIMED_OUT])
+
+
+def test_whoever_is_told_of_a_run_learns_how_it_came_for_which_day_and_at_which_attempt(told: list[Attention]) -> None:
+    schedule = make_schedule(name="nightly")
+    run = operations.run_now(schedule, now=NOW, actor="ada")
+    running.begin(launched(run), WORKER, now=NOW)
+    settle(TaskRun.objects.get(pk=run.pk), RunState.FAILED, AttemptOutcome.FAILED, reason="no upstream")
+    assert told[0].subject == f"#{run.pk} nightly 2026-06-01"
+    assert told[0].facts == (
+        ("How it came", "Started by hand by ada"),
+        ("Data day", "2026-06-01"),
+        ("Schedule", "nightly"),
+        ("Attempt", "1"),
+    )
 
 
 def test_what_ends_well_or_goes_on_by_itself_is_not_told(told: list[Attention]) -> None:
@@ -75,16 +119,43 @@ def test_a_run_that_kills_its_workers_is_told_as_poison(told: list[Attention]) -
     run = make_run(RunState.RUNNING, interruption_count=POISON_AFTER - 1, lease_expires_at=NOW - SECOND)
     rescuing.rescue_lost(now=NOW)
     assert kinds(told) == [("run_poison", f"run_poison:run:{run.pk}")]
+    assert BY_OUTCOME[AttemptOutcome.LOST] in told[0].sentence
 
 
-def test_each_approval_point_is_told_for_itself(told: list[Attention]) -> None:
-    run = make_run(RunState.RUNNING)
-    settle(run, RunState.AWAITING_APPROVAL, AttemptOutcome.AWAITING_APPROVAL, reason="Send?", question="Send?")
+def ask(run: TaskRun, claim: Claim, question: str) -> None:
+    """Begin the run and let it ask; a hint that is out of date does nothing."""
+    if begun := running.begin(claim, WORKER, now=NOW):
+        settle(begun, RunState.AWAITING_APPROVAL, AttemptOutcome.AWAITING_APPROVAL, reason=question, question=question)
+
+
+def test_each_approval_point_of_a_run_is_told_once_however_often_its_hint_comes(told: list[Attention]) -> None:
+    run = make_run()
+    first = launched(run)
+    ask(run, first, "Send?")
+    ask(run, first, "Send?")
     operations.answer(run, approve=True, now=NOW, actor="ada")
-    again = make_run(RunState.RUNNING, attempt_count=2)
-    settle(again, RunState.AWAITING_APPROVAL, AttemptOutcome.AWAITING_APPROVAL, reason="Pay?", question="Pay?")
-    assert [attention.sentence for attention in told] == ["Send?", "Pay?"]
-    assert len({attention.fingerprint for attention in told}) == 2
+    ask(run, first, "Send?")
+    second = launched(run)
+    ask(run, second, "Pay?")
+    ask(run, second, "Pay?")
+    assert [attention.sentence.splitlines()[0] for attention in told] == ["Send?", "Pay?"]
+    assert [attention.fingerprint for attention in told] == [f"run_asks:run:{run.pk}:1", f"run_asks:run:{run.pk}:2"]
+
+
+def test_what_waits_for_a_person_says_what_he_can_do(told: list[Attention]) -> None:
+    run = make_run()
+    ask(run, launched(run), "Send?")
+    rescuing.free([make_run(RunState.RUNNING, on_interrupt="suspend")], now=NOW)
+    assert [attention.sentence.splitlines()[1] for attention in told] == [
+        "Answer it on its page: approved, it goes on at once; rejected, it is cancelled.",
+        "Let it go on or give it up, on its page.",
+    ]
+
+
+def test_however_many_runs_are_told_they_are_read_by_one_question(django_assert_num_queries: Any) -> None:
+    runs = [make_run(RunState.SUSPENDED) for _ in range(3)]
+    with django_assert_num_queries(1):
+        read_runs([run.pk for run in runs])
 
 
 def test_who_gives_up_a_run_by_hand_is_not_told_what_he_did(told: list[Attention]) -> None:

@@ -8,13 +8,59 @@ from scheduler import wording
 from scheduler.cron import Missed
 from scheduler.firing import Plan
 from scheduler.models import Schedule
-from scheduler.states import FireKind, RunState
+from scheduler.run_messages import Opened, ToldRun
+from scheduler.states import AttemptOutcome, EventTrigger, FireKind, RunState
 from tests.scheduler.factories import HOUR, MINUTE, NOW, SECOND
 
 BERLIN = Schedule(timezone="Europe/Berlin", misfire_grace_seconds=3600, pause_reason="moving house")
 ONE = Missed(NOW, NOW, 1, capped=False)
 THREE = Missed(NOW, NOW + 2 * HOUR, 3, capped=False)
 MANY = Missed(NOW, NOW + 2 * HOUR, 1000, capped=True)
+
+
+@pytest.mark.parametrize(
+    ("opened", "text"),
+    [
+        (Opened(EventTrigger.SCHEDULE), "Started by its schedule"),
+        (Opened(EventTrigger.SCHEDULE, made_up_late=3 * MINUTE), "Made up after a miss, 3 min late"),
+        (Opened(EventTrigger.MANUAL, "Ada"), "Started by hand by Ada"),
+        (Opened(EventTrigger.MANUAL), "Started by hand"),
+        (Opened(EventTrigger.API, "ci"), "Started through the API by ci"),
+        (Opened(EventTrigger.MANUAL, "ada", rerun_of=12), "Rerun of #12, started by hand by ada"),
+        (Opened(EventTrigger.API, "ci", rerun_of=12), "Rerun of #12, started through the API by ci"),
+        (Opened(EventTrigger.BACKFILL, "ada", backfill=3), "For backfill #3, asked for by ada"),
+        (Opened(EventTrigger.MANUAL, "ada", rerun_of=12, made_up_late=MINUTE), "Rerun of #12, started by hand by ada"),
+    ],
+)
+def test_how_a_run_came_to_be_is_said_of_each(opened: Opened, text: str) -> None:
+    assert wording.how_it_came(opened) == text
+
+
+@pytest.mark.parametrize(
+    ("failures", "retries", "outcome", "says"),
+    [
+        (1, 0, AttemptOutcome.FAILED, "; it has no retries."),
+        (2, 1, AttemptOutcome.FAILED, "; its retry is used up."),
+        (3, 2, AttemptOutcome.TIMED_OUT, "; its 2 retries are used up."),
+        (1, 2, AttemptOutcome.FAILED, "; no retry would help."),
+        (0, 2, AttemptOutcome.LOST, " on the worker host:1."),
+    ],
+)
+def test_of_the_last_attempt_it_is_said_why_there_is_no_other(
+    failures: int, retries: int, outcome: AttemptOutcome, says: str
+) -> None:
+    opened = Opened(EventTrigger.SCHEDULE)
+    run = ToldRun(
+        *(1, "nightly", "test.noop", NOW.date(), None, opened),
+        attempt=3,
+        worker="host:1",
+        outcome=outcome,
+        failures=failures,
+        retries=retries,
+    )
+    sentence = wording.last_attempt(run)
+    assert sentence.startswith("It ended with attempt 3 on the worker host:1")
+    assert sentence.endswith(says)
 
 
 @pytest.mark.parametrize(
