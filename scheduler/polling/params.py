@@ -7,6 +7,7 @@ from typing import Any
 
 from quotas.ratelimit import LimiterError, Window
 from quotas.ratelimit.windows import checked_windows
+from scheduler.polling.carriers.base import GatewayKind
 from scheduler.polling.models import PollingParams
 
 SHARED_QUEUE = "polling.card"
@@ -51,17 +52,30 @@ class Params:
     defaults: frozenset[str]
 
 
-def resolved(row: PollingParams | None, **usual: Any) -> Params:
+def resolved(row: PollingParams | None, kind: GatewayKind | None = None) -> Params:
     """Return what holds for an account.
 
     Args:
         row: what somebody has set for it; None: nothing.
-        usual: what its gateway takes for usual, by the names of `DEFAULTS`.
+        kind: its gateway, which knows how much an account of its carrier usually bears.
+
+    Raises:
+        LimiterError: the row's rate windows cannot be used; `defining` lets none of them be saved.
     """
-    said = {} if row is None else {name: value for name in DEFAULTS if (value := getattr(row, name)) not in (None, "")}
-    if "rate_windows" in said:
-        said["rate_windows"] = windows_of(said["rate_windows"])
-    return Params(**{**DEFAULTS, **usual, **said}, defaults=frozenset(DEFAULTS.keys() - said.keys()))
+    usual = DEFAULTS if kind is None else DEFAULTS | _usual_of(kind)
+    said = {} if row is None else _said(row)
+    return Params(**(usual | said), defaults=frozenset(DEFAULTS.keys() - said.keys()))
+
+
+def _usual_of(kind: GatewayKind) -> dict[str, Any]:
+    known = {"rate_windows": kind.windows, "max_concurrency": kind.concurrency}
+    return {name: value for name, value in known.items() if value}
+
+
+def _said(row: PollingParams) -> dict[str, Any]:
+    columns = {name: getattr(row, name) for name in DEFAULTS}
+    said = {name: value for name, value in columns.items() if value is not None and value != ""}
+    return said | ({"rate_windows": windows_of(row.rate_windows)} if "rate_windows" in said else {})
 
 
 def windows_of(value: object) -> tuple[Window, ...]:
