@@ -15,14 +15,6 @@ class Scan:
     every: timedelta
     reason: str
 
-    @property
-    def expires(self) -> float:
-        """Seconds after which a waiting scan is dropped: a pile of old ones would find nothing more to do.
-
-        Generous, because Celery compares it with the worker's clock.
-        """
-        return max(30.0, self.every.total_seconds() * 10)
-
 
 SCANS = {
     "fire due schedules": Scan("scheduler.fire_due", timedelta(seconds=1), "schedules fire on the second"),
@@ -42,6 +34,5 @@ SCANS = {
 }
 
 beat_schedule: dict[str, dict[str, Any]] = {
-    name: {"task": scan.task, "schedule": scan.every, "options": {"expires": scan.expires}}
-    for name, scan in SCANS.items()
+    name: {"task": scan.task, "schedule": scan.every} for name, scan in SCANS.items()
 }

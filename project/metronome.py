@@ -1,15 +1,23 @@
-"""Beat's scheduler: django-celery-beat's, which keeps ticking from memory while the database is away."""
+"""Beat's scheduler: django-celery-beat's, which keeps ticking from memory while the database is away, and makes no pile
+of scans while no worker is there.
+"""
 
 import logging
 from datetime import timedelta
 from typing import Any
 
+from celery.beat import ScheduleEntry
 from celery.schedules import maybe_schedule, schedule
 from django.db import DatabaseError, InterfaceError, connection
 from django_celery_beat.models import IntervalSchedule
 from django_celery_beat.schedulers import DatabaseScheduler, ModelEntry
 
 logger = logging.getLogger(__name__)
+
+QUEUE = "scans"
+# With so many scans waiting nobody is at work: more of them would find nothing more to do, and fill the broker. They
+# are counted, and not given a time after which they expire: that would be compared with the worker's clock.
+MOST_WAITING = 100
 
 
 class ExactEntry(ModelEntry):
@@ -40,6 +48,15 @@ class SteadyScheduler(DatabaseScheduler):
     """
 
     Entry = ExactEntry
+    _piled_up = False
+
+    def apply_async(self, entry: ScheduleEntry, producer: Any = None, advance: bool = True, **options: Any) -> Any:
+        """Send the scan, unless enough of them wait."""
+        piled_up = producer.channel.client.llen(QUEUE) >= MOST_WAITING
+        if piled_up and not self._piled_up:
+            logger.warning("%d scans wait and no worker takes them: no more are sent until one does", MOST_WAITING)
+        self._piled_up = piled_up
+        return None if piled_up else super().apply_async(entry, producer, advance, **options)
 
     def all_as_schedule(self) -> dict[str, Any]:
         """Return the enabled rows as entries; those known already while the database is away."""
