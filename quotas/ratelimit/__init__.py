@@ -26,11 +26,24 @@ is the last one; a slot in the middle of the queue stays, for others already sle
 **Clocks.** Only the server's counts. One that is set back is carried on where it was: nobody gets extra calls, and
 nobody waits until the old time is reached again. One that jumps ahead lets keys end too early: up to one window more.
 
+**Within another script.** A script that has to know what is left, and books nothing, puts the Lua of `calls_left()`
+before itself and is called with the keys and arguments of `Calls`, too.
+
 **Redis away.** The error goes to the caller; nothing passes. A booking whose answer was lost is a lost slot.
 """
 
-from quotas.ratelimit.calls import Booking, Refused
+from quotas.ratelimit.calls import Booking, Calls, Refused, calls_left
 from quotas.ratelimit.limiter import AsyncLimiter, Limiter
 from quotas.ratelimit.windows import LimiterError, NeverPossible, Window
 
-__all__ = ["AsyncLimiter", "Booking", "Limiter", "LimiterError", "NeverPossible", "Refused", "Window"]
+__all__ = [
+    "AsyncLimiter",
+    "Booking",
+    "Calls",
+    "Limiter",
+    "LimiterError",
+    "NeverPossible",
+    "Refused",
+    "Window",
+    "calls_left",
+]

@@ -53,6 +53,10 @@ class Booking(NamedTuple):
 class Calls:
     """The keys and arguments of one limiter.
 
+    Attributes:
+        keys: its state's and each window's.
+        window_arguments: what the scripts know of its windows.
+
     Raises:
         LimiterError: the name or the windows cannot be used.
     """
@@ -61,7 +65,7 @@ class Calls:
         self.windows = checked_windows(windows)
         self.keys = _keys(_checked_name(name), self.windows)
         self.tolerance = min(window.tolerance for window in self.windows)
-        self._windows = tuple(b"%d" % number for window in self.windows for number in _numbers(window))
+        self.window_arguments = tuple(b"%d" % number for window in self.windows for number in _numbers(window))
 
     def book(self, cost: int, max_wait: float | None) -> tuple[Argument, ...]:
         """Return the arguments of the script `book`.
@@ -70,7 +74,7 @@ class Calls:
             LimiterError, NeverPossible: the cost or the wait makes no sense.
         """
         check_cost(cost, self.windows)
-        return cost, _microseconds(max_wait), *self._windows
+        return cost, _microseconds(max_wait), *self.window_arguments
 
     def give_back(self, booking: Booking) -> tuple[Argument, ...]:
         """Return the arguments of the script `give_back`."""
@@ -78,7 +82,7 @@ class Calls:
 
     def left(self, enough: int) -> tuple[Argument, ...]:
         """Return the arguments of the script `left`."""
-        return enough, *self._windows
+        return enough, *self.window_arguments
 
 
 def booking(reply: list[int], cost: int) -> Booking:
@@ -94,9 +98,22 @@ def booking(reply: list[int], cost: int) -> Booking:
 
 
 def script(name: str) -> str:
-    """Return the text of a script, with what all share before it."""
-    folder = Path(__file__).with_name("scripts")
-    return (folder / "shared.lua").read_text() + (folder / f"{name}.lua").read_text()
+    """Return the text of a script, with what it needs before it."""
+    return (calls_left() if name == "left" else _text("shared")) + _text(name)
+
+
+def calls_left() -> str:
+    """Return Lua to put before another script, which can then ask the limiter without booking.
+
+    It defines one local function, `calls_left(key, argument, horizon, enough)`. Its `key` is where `Calls.keys` begin
+    in KEYS, and `argument` where `Calls.window_arguments` begin in ARGV, of which they are the last. It returns how
+    many calls could be booked with a slot before `horizon` microseconds are over, and counts no further than `enough`.
+    """
+    return f"local calls_left\ndo\n{_text('shared')}{_text('calls_left')}end\n"
+
+
+def _text(name: str) -> str:
+    return (Path(__file__).with_name("scripts") / f"{name}.lua").read_text()
 
 
 def _checked_name(name: str) -> str:

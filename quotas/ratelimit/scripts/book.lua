@@ -22,13 +22,13 @@ local function log(window, slot, cost, kept_for)
 end
 
 local cost, max_wait = tonumber(ARGV[1]), tonumber(ARGV[2])
-local state, text, before = read_state()
-local windows = read_windows(3, state)
+local state, text, before = read_state(1)
+local windows = read_windows(1, 3, state)
 local set_back = tick(state)
 local slot = next_slot(state, windows, cost)
 local wait = slot - state.now
 if max_wait >= 0 and wait > max_wait then
-  if set_back then keep_clock(state, before) end
+  if set_back then keep_clock(1, state, before) end
   return { wait, 0 }
 end
 

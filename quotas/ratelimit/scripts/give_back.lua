@@ -2,7 +2,7 @@
 -- Returns 1, or 0 where others have booked since: then the slot is lost.
 
 local token, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
-local state, _, before = read_state()
+local state, _, before = read_state(1)
 if state.token ~= token then return 0 end
 
 local restored = before ~= '' and cmsgpack.unpack(before) or { slot = 0, paces = {} }

@@ -1,7 +1,7 @@
 -- Stands before each script.
 --
--- KEYS: the state of the limiter, then the log of each window.
--- ARGV: the script's own arguments, then of each window: limit, length, patience (negative: not evenly spaced).
+-- KEYS: from `key` on the state of the limiter, then the log of each window.
+-- ARGV: from `argument` on, to the end, of each window: limit, length, patience (negative: not evenly spaced).
 --
 -- Instants and lengths are whole microseconds. Lua's numbers are doubles, exact to 2^53: enough until 2255. They are
 -- handed to Redis as numbers, which writes them in full; Lua's own tostring() keeps 14 digits of an instant's 16.
@@ -13,8 +13,8 @@
 --   slot   the slot of the last booking
 --   paces  of each evenly spaced window, by its length: `next`, from when its pace lets the next call pass, and
 --          `rest`, the fraction of a microsecond after it in parts of the limit
-local function read_state()
-  local text = redis.call('GET', KEYS[1])
+local function read_state(key)
+  local text = redis.call('GET', KEYS[key])
   if not text then return { now = 0, ahead = 0, token = 0, slot = 0, paces = {} }, '', '' end
   local ends, state = cmsgpack.unpack_one(text)
   if ends < 0 then return state, text, '' end
@@ -33,15 +33,15 @@ local function tick(state)
 end
 
 -- Keep a clock that was set back where nothing else is written, else it would stand still.
-local function keep_clock(state, before)
-  redis.call('SET', KEYS[1], cmsgpack.pack(state) .. before, 'KEEPTTL')
+local function keep_clock(key, state, before)
+  redis.call('SET', KEYS[key], cmsgpack.pack(state) .. before, 'KEEPTTL')
 end
 
-local function read_windows(first, state)
+local function read_windows(key, argument, state)
   local windows = {}
-  for at = first, #ARGV, 3 do
+  for at = argument, #ARGV, 3 do
     local window = {
-      log = KEYS[#windows + 2],
+      log = KEYS[key + #windows + 1],
       limit = tonumber(ARGV[at]),
       length = tonumber(ARGV[at + 1]),
       patience = tonumber(ARGV[at + 2]),
