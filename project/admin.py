@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule
 
+from project import token_admin  # noqa: F401 -- registers its page
 from project.kit.admin import HistoryAdmin, seen_at, when
 from project.models import ScanMark
 

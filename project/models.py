@@ -3,6 +3,10 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from project.kit.api.models import ApiToken, IdempotentRequest
+
+__all__ = ["ApiToken", "IdempotentRequest", "InboxMessage", "ScanMark"]
+
 
 class ScanMark(models.Model):
     """When a periodic scan last ran, and by whom. Written after every scan, read by the watch and the health page."""

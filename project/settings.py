@@ -44,6 +44,10 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",  # the page that shows the API, served from here and not from elsewhere
     "django_celery_beat",
     "alerts.apps.AlertsConfig",
     "quotas.apps.QuotasConfig",
@@ -125,6 +129,43 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = PLAIN_HTTP  # the try-out serves from the source tree, without collectstatic
+
+# --- the API ---------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "project.kit.api.authentication.BearerAuthentication",  # the first one says what a 401 asks for
+        "project.kit.api.authentication.PanelSession",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["project.kit.api.permissions.ByPermission"],
+    "DEFAULT_THROTTLE_CLASSES": ["project.kit.api.throttling.PerCaller"],
+    "DEFAULT_THROTTLE_RATES": {"caller": os.environ.get("TIDELINE_API_RATE", "600/min")},
+    "DEFAULT_PARSER_CLASSES": ["project.kit.api.parsing.JsonBody"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "project.kit.api.pagination.Pages",
+    "DEFAULT_FILTER_BACKENDS": ["project.kit.api.filtering.Filters", "project.kit.api.filtering.Ordering"],
+    "DEFAULT_SCHEMA_CLASS": "project.kit.api.schema.ResourceSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "project.kit.api.problems.problem_response",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Tideline",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "AlertState": "alerts.states.AlertState",
+        "DeliveryOutcome": "alerts.states.DeliveryOutcome",
+        "DeliveryState": "alerts.states.DeliveryState",
+        "Severity": "alerts.states.Severity",
+        "Telling": "alerts.states.Telling",
+    },
+}
 
 # --- what Tideline may do --------------------------------------------------------------------------------------
 

@@ -1,0 +1,49 @@
+"""The HTTP API: which resources there are, where it describes itself, and what is answered where nothing is."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, path, re_path
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.exceptions import NotFound
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.routers import SimpleRouter
+from rest_framework.views import APIView
+
+import alerts.api
+from project.kit.api.resources import AlwaysJson
+
+RESOURCES = {**alerts.api.RESOURCES}
+
+
+@extend_schema(exclude=True)
+class Nowhere(APIView):
+    """Says that there is nothing, as a problem document like any other."""
+
+    content_negotiation_class = AlwaysJson
+    permission_classes = [AllowAny]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse, whatever the method.
+
+        Raises:
+            NotFound: always.
+        """
+        raise NotFound
+
+
+def _routes() -> list[URLPattern | URLResolver]:
+    router = SimpleRouter()
+    for name, resource in RESOURCES.items():
+        router.register(name, resource)
+    return router.urls
+
+
+urlpatterns = [
+    path("", admin.site.admin_view(SpectacularSwaggerView.as_view(url_name="api-schema")), name="api"),
+    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    *_routes(),
+    re_path("", Nowhere.as_view()),
+]

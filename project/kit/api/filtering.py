@@ -1,0 +1,69 @@
+"""Filters and order of lists. What is asked for and not known is refused: a misspelt filter would answer with all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.exceptions import ValidationError
+from rest_framework.filters import OrderingFilter
+from rest_framework.request import Request
+
+from project.kit.api.pagination import Pages
+
+PAGING = frozenset({"ordering", Pages.cursor_query_param, Pages.page_size_query_param})
+
+
+class Filters(DjangoFilterBackend):
+    """Filters by the view's `filterset_class`."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+        """Return the rows that were asked for.
+
+        Raises:
+            ValidationError: a parameter is not known, or its value is wrong.
+        """
+        filterset_class = getattr(view, "filterset_class", None)
+        known = set(filterset_class.base_filters) if filterset_class else set()
+        for name in request.query_params:
+            if name not in known | PAGING:
+                there_are = ", ".join(sorted(known | PAGING))
+                raise ValidationError({name: _("There is no such parameter. There are: %s.") % there_are})
+        rows: QuerySet[Any] = super().filter_queryset(request, queryset, view)
+        return rows
+
+
+class Ordering(OrderingFilter):
+    """Orders by `?ordering=` one of the view's `ordering_fields`, which all have an index and no nulls."""
+
+    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> Sequence[str]:
+        """Return the order, with the number of the row as the last word.
+
+        Raises:
+            ValidationError: the list cannot be ordered so.
+        """
+        asked = request.query_params.get(self.ordering_param) or view.ordering
+        if asked.removeprefix("-") not in view.ordering_fields:
+            choices = ", ".join(f"{name}, -{name}" for name in view.ordering_fields)
+            raise ValidationError({self.ordering_param: _("Order by one of: %s.") % choices})
+        number = "-id" if asked.startswith("-") else "id"
+        return (asked,) if asked == number else (asked, number)
+
+
+class LabelFilter(django_filters.CharFilter):
+    """`?label=name:nightly`: rows whose `labels` hold this one."""
+
+    def filter(self, qs: QuerySet[Any], value: str) -> QuerySet[Any]:
+        """Return those rows.
+
+        Raises:
+            ValidationError: it is not written as a name and a value.
+        """
+        if not value:
+            return qs
+        name, colon, text = value.partition(":")
+        if not colon:
+            raise ValidationError({"label": _("Write a label as its name, a colon and its value: name:nightly.")})
+        return qs.filter(**{f"{self.field_name}__contains": {name: text}})

@@ -1,0 +1,60 @@
+"""How the API describes itself (OpenAPI 3.1): what a resource says of itself, and what holds for all of them."""
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from project.kit.api.forms import schema_of
+from project.kit.api.idempotency import HEADER, LONGEST_KEY
+from project.kit.api.problems import CONTENT_TYPE, ProblemSerializer
+
+KEY = OpenApiParameter(
+    HEADER,
+    {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
+    OpenApiParameter.HEADER,
+    description="A text of your own. However often the request is sent with it, it is done once.",
+)
+VERSION = OpenApiParameter(
+    "If-Match", str, OpenApiParameter.HEADER, required=True, description="The ETag of the row that is changed."
+)
+
+
+class ResourceSchema(AutoSchema):
+    """Describes the operations of a resource."""
+
+    view: Any  # a resource
+
+    @property
+    def _method(self) -> Any:
+        return getattr(self.view, self.view.action or "", None)
+
+    def get_summary(self) -> str | None:
+        """Return an action by the name of its button."""
+        offers = getattr(self._method, "offers", None)
+        return str(offers.label) if offers else None
+
+    def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
+        """Return what it does, and what it needs."""
+        needed = " and ".join(f"`{alternatives[0]}`" for alternatives in self.view.needed_permissions())
+        return f"{super().get_description()}\n\nNeeds {needed}.".strip()
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the headers."""
+        if self.method == "PATCH":
+            return [VERSION]
+        return [KEY] if getattr(self._method, "takes_keys", False) else []
+
+    def get_request_serializer(self) -> Any:
+        """Return what the body is; an action's is its form."""
+        offers = getattr(self._method, "offers", None)
+        return {"application/json": schema_of(offers.form)} if offers else super().get_request_serializer()
+
+    def get_response_serializers(self) -> Any:
+        """Return what the answer is."""
+        return getattr(self._method, "answers", None) or super().get_response_serializers()
+
+    def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
+        bodies: dict[str, Any] = super()._get_response_bodies(direction)
+        problem = self._get_response_for_code(ProblemSerializer, "default", [CONTENT_TYPE], direction)  # type: ignore[no-untyped-call]
+        return {**bodies, "default": problem | {"description": "Why it was refused."}}

@@ -1,0 +1,92 @@
+"""How rows are shown and read: instants in UTC, secrets as dots, and sentences that show nothing of Python."""
+
+from collections.abc import Mapping
+from datetime import UTC
+from typing import Any
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+from rest_framework.fields import SkipField
+
+from project.kit.secrets import DOTS, Secret, SecretField
+
+_SENTENCES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, Any]] = {
+    serializers.CharField: {"invalid": _("Write a text."), "blank": _("It may not be empty.")},
+    serializers.BooleanField: {"invalid": _("Write true or false.")},
+    serializers.IntegerField: {"invalid": _("Write a whole number.")},
+    serializers.ListField: {"not_a_list": _("Write a list.")},
+    serializers.DictField: {"not_a_dict": _("Write an object of texts.")},
+    serializers.Serializer: {"invalid": _("Write a JSON object.")},
+}
+
+
+class Instant(serializers.DateTimeField):
+    """An instant, shown in UTC whatever the viewer's zone; one without an offset is taken as UTC."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(default_timezone=UTC, **kwargs)
+
+
+class SecretText(serializers.CharField):
+    """A secret: it can be written, and is shown as dots. Dots that are sent back leave it as it was."""
+
+    default_error_messages = {"dots": _("Write the secret itself: the dots only stand for it.")}
+
+    def to_representation(self, value: Any) -> str:
+        """Return dots, or nothing where there is none."""
+        return DOTS if value else ""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the secret that was written.
+
+        Raises:
+            SkipField: it was not.
+        """
+        text = super().to_internal_value(data)
+        if text != DOTS:
+            return Secret.of(text)
+        if self.root.instance is None:
+            self.fail("dots")
+        raise SkipField
+
+
+class RowSerializer(serializers.ModelSerializer[Any]):
+    """A serializer of a model. It shapes rows and judges their form; what else is right is for the domain to say."""
+
+    serializer_field_mapping = {
+        **serializers.ModelSerializer.serializer_field_mapping,
+        models.DateTimeField: Instant,
+        SecretField: SecretText,
+    }
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return the fields, which speak to people."""
+        fields: dict[str, Any] = super().get_fields()
+        for field in fields.values():
+            _speak_plainly(field)
+        _speak_plainly(self)
+        return fields
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return what was written.
+
+        Raises:
+            ValidationError: a field is wrong, or there is none of that name.
+        """
+        if isinstance(data, Mapping):
+            unknown = [name for name in data if name not in self.fields]
+            if unknown:
+                raise serializers.ValidationError({name: _("There is no such field.") for name in unknown})
+        return super().to_internal_value(data)
+
+
+def _speak_plainly(field: Any) -> None:
+    for kind, sentences in _SENTENCES.items():
+        if isinstance(field, kind):
+            field.error_messages |= sentences
+    if isinstance(field, serializers.ChoiceField):
+        choices = ", ".join(str(choice) for choice in field.choices if choice)
+        field.error_messages["invalid_choice"] = _("Choose one of: {choices}.").format(choices=choices)
+    if child := getattr(field, "child", None):
+        _speak_plainly(child)
