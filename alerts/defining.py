@@ -37,6 +37,8 @@ EDITABLE_FIELDS = (
 # What the address is checked against, only when one of them really changed: an old row can still be renamed.
 ENDPOINT_FIELDS = frozenset({"format", "address", "secrets", "keyword"})
 SECRET_FIELDS = frozenset({"address", "secrets"})
+# After a change of one of these a channel that has failed is tried at once.
+MENDED_BY = ENDPOINT_FIELDS | {"enabled"}
 
 
 def create(*, name: str, address: str, now: datetime, **fields: Any) -> Channel:
@@ -80,7 +82,8 @@ def save_changes(channel: Channel, *, expected_version: int, now: datetime) -> l
         check(channel, current)
         channel.version, channel.updated_at = current.version + 1, now
         channel.full_clean(validate_constraints=False)
-        channel.save(update_fields=[*{*changed, "format"}, "address_shown", "version", "updated_at"])
+        channel.not_before = None if MENDED_BY.intersection(changed) else current.not_before
+        channel.save(update_fields=[*{*changed, "format"}, "address_shown", "not_before", "version", "updated_at"])
     return changed
 
 

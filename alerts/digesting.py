@@ -1,4 +1,4 @@
-"""Which of the waiting deliveries go into the next message: one alone, or a burst as one digest."""
+"""Which of the waiting deliveries go into the next message: one alone, or a burst of one severity as one digest."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,18 +14,20 @@ BURST = 3
 # So many lines of a digest are written out; how many more there are is said.
 LINES = 30
 
-_RANK = {severity: rank for rank, severity in enumerate(Severity.values)}
-
 
 def next_message(waiting: Sequence[Delivery], now: datetime) -> tuple[list[Delivery], Message]:
     """Return what goes out next, and its message.
 
+    What is severe does not drown among lines of less severe things.
+
     Args:
-        waiting: at least one delivery of one channel, the oldest first.
+        waiting: at least one delivery of one channel, the most urgent first.
     """
-    if len(waiting) <= BURST:
-        return [waiting[0]], message_of(waiting[0].event)
-    return list(waiting), _digest([delivery.event for delivery in waiting], now)
+    first = waiting[0].event
+    alike = [delivery for delivery in waiting if delivery.event.severity == first.severity]
+    if len(alike) <= BURST:
+        return [waiting[0]], message_of(first)
+    return alike, _digest([delivery.event for delivery in alike], now)
 
 
 def message_of(event: Event) -> Message:
@@ -54,7 +56,7 @@ def _digest(events: Sequence[Event], now: datetime) -> Message:
         event_id=str(uuid5(events[0].pk, " ".join(str(event.pk) for event in events))),
         telling=Telling.DIGEST,
         kind=kinds.most_common(1)[0][0],
-        severity=Severity(max((event.severity for event in events), key=_RANK.__getitem__)),
+        severity=Severity(events[0].severity),
         title=f"{len(events)} messages: {what}",
         text="\n".join(lines[:LINES] + more),
         at=now,

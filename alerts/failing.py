@@ -14,6 +14,8 @@ from alerts.states import DeliveryOutcome, Severity
 
 # So many failures in a row are a problem of its own.
 FAILURES_UNTIL_TOLD = 3
+# How long a channel is left alone after so many failures in a row, by their number; the last one for ever.
+PAUSES = tuple(timedelta(seconds=seconds) for seconds in (0, 5, 15, 60, 300))
 
 
 def waits_for_room(channel: Channel, now: datetime) -> bool:
@@ -27,14 +29,25 @@ def waits_for_room(channel: Channel, now: datetime) -> bool:
 
 def note(channel: Channel, verdict: Verdict, now: datetime) -> None:
     """Note on the channel how a message went; after several failures in a row the other channels are told."""
-    mine = Channel.objects.filter(pk=channel.pk)
     if verdict.outcome == DeliveryOutcome.SENT:
-        mine.update(failures=0, last_sent_at=now, last_error="", not_before=None)
-        recording.resolve_alert(_fingerprint(channel), now=now, sentence="A message was taken again.")
-        return
-    pause = timedelta(seconds=verdict.retry_after) if verdict.retry_after else None
-    mine.update(failures=F("failures") + 1, last_error=verdict.meaning, not_before=now + pause if pause else None)
-    if mine.filter(failures__gte=FAILURES_UNTIL_TOLD).exists():
+        _note_success(channel, now)
+    else:
+        _note_failure(channel, verdict, now)
+
+
+def _note_success(channel: Channel, now: datetime) -> None:
+    channel.failures = 0
+    Channel.objects.filter(pk=channel.pk).update(failures=0, last_sent_at=now, last_error="", not_before=None)
+    recording.resolve_alert(_fingerprint(channel), now=now, sentence="A message was taken again.")
+
+
+def _note_failure(channel: Channel, verdict: Verdict, now: datetime) -> None:
+    mine = Channel.objects.filter(pk=channel.pk)
+    mine.update(failures=F("failures") + 1, last_error=verdict.meaning)
+    failures = mine.values_list("failures", flat=True).get()
+    pause = max(PAUSES[min(failures, len(PAUSES)) - 1], timedelta(seconds=verdict.retry_after or 0))
+    mine.update(not_before=now + pause)
+    if failures >= FAILURES_UNTIL_TOLD:
         recording.raise_alert(_problem(channel, verdict), now=now)
 
 

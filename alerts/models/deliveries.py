@@ -43,6 +43,11 @@ class Event(models.Model):
     def __str__(self) -> str:
         return f"{self.get_telling_display()}: {self.title}"
 
+    @property
+    def urgency(self) -> int:
+        """How far ahead of others it is told."""
+        return Severity.values.index(self.severity)
+
 
 class Delivery(models.Model):
     """That one event is told to one channel, at most once."""
@@ -61,6 +66,7 @@ class Delivery(models.Model):
         "self", models.SET_NULL, null=True, blank=True, related_name="told", verbose_name=_("told in the digest of")
     )
     due_at = models.DateTimeField(_("due at"))
+    urgency = models.PositiveSmallIntegerField(default=0, editable=False)  # its event's, which the order goes by
     tries = models.PositiveIntegerField(_("tries"), default=0)
     token = models.PositiveBigIntegerField(null=True, blank=True)  # of the sender that has it
     outcome = models.CharField(_("outcome"), max_length=10, choices=DeliveryOutcome, blank=True)
@@ -73,11 +79,19 @@ class Delivery(models.Model):
         verbose_name_plural = _("deliveries")
         ordering = ("-id",)
         indexes = (
-            # delivering.claim
+            # delivering: who has something to send
             models.Index(
                 fields=["channel", "due_at", "id"],
                 name="delivery_awaits_its_channel",
                 condition=Q(state__in=["waiting", "sending"]),
+            ),
+            # delivering: what goes next
+            models.Index(
+                "channel",
+                models.F("urgency").desc(),
+                "id",
+                name="delivery_most_urgent_first",
+                condition=Q(state="waiting"),
             ),
             models.Index("channel", models.F("id").desc(), name="delivery_latest_of_channel"),
         )

@@ -5,10 +5,12 @@ from datetime import timedelta
 import pytest
 
 from alerts import delivering
-from alerts.delivering import RETRY_DELAYS, SENDER_LEASE
+from alerts.channels.base import Verdict
+from alerts.delivering import RETRY_DELAYS, SENDER_LEASE, TURN
+from alerts.failing import PAUSES
 from alerts.models import Alert, Channel, Delivery, DeliveryTry
 from alerts.recording import raise_alert, resolve_alert
-from alerts.states import AlertState
+from alerts.states import AlertState, DeliveryOutcome, Severity
 from tests.alerts.factories import AMBIGUOUS, PERMANENT, RETRY, SENT, Clock, Sender, make_channel, problem, states
 from tests.scheduler.factories import NOW, utc
 
@@ -58,9 +60,6 @@ def test_the_event_id_is_the_same_in_each_try() -> None:
 
 
 def test_the_pause_that_a_platform_asks_for_is_kept() -> None:
-    from alerts.channels.base import Verdict
-    from alerts.states import DeliveryOutcome
-
     slow = Verdict(DeliveryOutcome.RETRY, "429", "Too often.", retry_after=600)
     channel, send, clock = make_channel(), Sender(slow, SENT), Clock()
     raise_several(2, clock)
@@ -144,6 +143,85 @@ def test_a_burst_is_one_digest() -> None:
     assert Delivery.objects.filter(told_by__isnull=False).count() == 49
 
 
+def test_what_is_critical_goes_first_and_does_not_drown_in_a_digest() -> None:
+    channel, send, clock = make_channel(), Sender(), Clock()
+    raise_several(50, clock)
+    raise_alert(problem("beat_silent", title="beat", severity=Severity.CRITICAL), now=clock())
+    assert serve(channel, send, clock) == 2
+    assert send.told == [("opened", "beat"), ("digest", "50 messages: run failed (50)")]
+
+
+def test_a_critical_message_does_not_wait_behind_a_backlog_that_takes_minutes() -> None:
+    channel = make_channel(format="dingtalk", address="https://oapi.dingtalk.com/robot/send?access_token=x")
+    send, clock = Sender(), Clock()
+    for number in range(20):
+        raise_alert(problem(f"run_failed:run:{number}"), now=clock())
+        serve(channel, send, clock)
+    raise_several(150, clock)
+    raise_alert(problem("beat_silent", title="beat", severity=Severity.CRITICAL), now=clock())
+    assert serve(channel, send, clock) == 0
+    clock.pass_by(seconds=61)
+    serve(channel, send, clock)
+    assert send.told[20:] == [
+        ("opened", "beat"),
+        ("digest", "100 messages: run failed (100)"),
+        ("digest", "30 messages: run failed (30)"),
+    ]
+
+
+def test_a_critical_recovery_does_not_come_before_its_opening() -> None:
+    channel, send, clock = make_channel(), Sender(), Clock()
+    raise_alert(problem("disk:1", title="disk", severity=Severity.CRITICAL), now=clock())
+    resolve_alert("disk:1", now=clock())
+    raise_several(2, clock)
+    serve(channel, send, clock)
+    assert send.told == [("opened", "disk"), ("recovered", "disk"), ("opened", "run 0"), ("opened", "run 1")]
+
+
+@pytest.mark.parametrize("verdict", [AMBIGUOUS, PERMANENT])
+def test_a_channel_that_fails_is_tried_with_one_delivery_alone_until_it_takes_one(verdict: Verdict) -> None:
+    channel, send, clock = make_channel(), Sender(verdict, verdict, SENT), Clock()
+    raise_several(1, clock)
+    serve(channel, send, clock)
+    raise_several(51, clock)
+    serve(channel, send, clock)
+    assert states().count("waiting") == 49
+    clock.pass_by(hours=1)
+    serve(channel, send, clock)
+    assert states().count("sent") == 49
+    assert [telling for telling, _ in send.told] == ["opened", "opened", "opened", "digest"]
+
+
+def test_a_channel_that_fails_again_and_again_is_left_alone_for_longer_and_longer() -> None:
+    channel, send, clock = make_channel(), Sender(PERMANENT), Clock()
+    for number, pause in enumerate([*PAUSES, PAUSES[-1]]):
+        raise_alert(problem(f"run_failed:run:{number}"), now=clock())
+        assert serve(channel, send, clock) == 1
+        raise_alert(problem(f"run_failed:run:{number}:another"), now=clock())
+        free_at = clock() + pause
+        assert delivering.channels_to_serve(now=free_at) == [channel.pk]
+        assert not pause or delivering.channels_to_serve(now=free_at - timedelta(microseconds=1)) == []
+        clock.now = free_at
+
+
+def test_each_delivery_of_a_digest_has_all_its_tries() -> None:
+    channel, clock = make_channel(), Clock()
+    raise_several(5, clock)
+    first = Delivery.objects.order_by("id")[0]
+    Delivery.objects.filter(pk=first.pk).update(tries=len(RETRY_DELAYS))
+    serve(channel, Sender(RETRY), clock)
+    assert states() == ["failed", *["waiting"] * 4]
+
+
+def test_a_sender_lets_go_of_a_channel_with_much_to_tell_when_it_has_had_its_turn() -> None:
+    channel, clock = make_channel(), Clock()
+    raise_several(3, clock)
+    send = Sender(during=lambda: clock.pass_by(seconds=TURN.total_seconds() / 2))
+    assert serve(channel, send, clock) == 2
+    assert delivering.channels_to_serve(now=clock()) == [channel.pk]
+    assert serve(channel, send, clock) == 1
+
+
 def test_case_59_the_platforms_limit_is_kept_and_nothing_is_lost() -> None:
     channel = make_channel(format="dingtalk", address="https://oapi.dingtalk.com/robot/send?access_token=x")
     send, clock = Sender(), Clock()
@@ -183,6 +261,7 @@ def test_a_recovery_waits_for_its_opening_and_is_dropped_with_it() -> None:
     assert states() == ["waiting", "waiting"]
     clock.pass_by(hours=1)
     serve(channel, send, clock)
+    clock.pass_by(hours=1)
     serve(channel, send, clock)
     assert states() == ["failed", "dropped"]
 
@@ -217,6 +296,7 @@ def test_case_61_a_channel_that_fails_is_told_on_the_others_and_never_on_itself(
     for number in range(3):
         raise_alert(problem(f"run_failed:run:{number}"), now=clock())
         serve(failing, Sender(PERMANENT), clock)
+        clock.pass_by(minutes=1)
     alert = Alert.objects.get(kind="delivery_failing")
     assert alert.state == AlertState.OPEN
     assert list(Delivery.objects.filter(event__alert=alert).values_list("channel", flat=True)) == [well.pk]

@@ -42,15 +42,24 @@ def test_a_burst_goes_out_as_one_digest() -> None:
     assert message.text == "\n".join(f"opened: run {number}" for number in range(4))
 
 
-def test_a_digest_counts_kinds_and_has_the_worst_severity() -> None:
-    others = [
-        delivery(7, kind="quota_exhausted", severity=Severity.CRITICAL),
-        delivery(8, telling=Telling.RECOVERED, severity=Severity.INFO),
-    ]
+def test_a_digest_counts_kinds() -> None:
+    others = [delivery(7, kind="quota_exhausted"), delivery(8, telling=Telling.RECOVERED)]
     _, message = next_message([*deliveries(3), *others], NOW)
     assert message.title == "5 messages: run failed (4), quota exhausted (1)"
-    assert (message.kind, message.severity) == ("run_failed", Severity.CRITICAL)
+    assert (message.kind, message.severity) == ("run_failed", Severity.WARNING)
     assert message.text.endswith("recovered: run 8")
+
+
+def test_a_digest_is_of_one_severity() -> None:
+    critical = [delivery(number, severity=Severity.CRITICAL) for number in range(BURST + 1)]
+    chosen, message = next_message([*critical, *deliveries(9)], NOW)
+    assert (chosen, message.severity) == (critical, Severity.CRITICAL)
+
+
+def test_few_severe_ones_go_out_one_by_one_before_a_burst_of_others() -> None:
+    severe = delivery(7, severity=Severity.CRITICAL, title="run 7")
+    chosen, message = next_message([severe, *deliveries(9)], NOW)
+    assert (chosen, message.title) == ([severe], "run 7")
 
 
 def test_a_digest_says_how_many_it_does_not_write_out() -> None:
