@@ -1,4 +1,8 @@
-"""The kinds of what is told, in words for people. Each is a key of whoever tells it; others may come."""
+"""The kinds of what is told, in words for people. Each is a key of whoever tells it; others may come.
+
+Problems become alerts, and every channel is told of them unless it says of which; notices are told only to the channels
+that name them.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,7 +10,7 @@ from types import MappingProxyType
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-KINDS: Mapping[str, Promise] = MappingProxyType(
+PROBLEMS: Mapping[str, Promise] = MappingProxyType(
     {
         "run_failed": _("run failed for good"),
         "run_poison": _("run kills its workers"),
@@ -24,6 +28,16 @@ KINDS: Mapping[str, Promise] = MappingProxyType(
         "broker_down": _("broker away"),
     }
 )
+NOTICES: Mapping[str, Promise] = MappingProxyType(
+    {
+        "run_started": _("run has begun"),
+        "run_succeeded": _("run is done"),
+        "run_cancelled": _("run was cancelled"),
+        "run_skipped": _("due time gave way"),
+        "run_made_up": _("missed run is made up"),
+    }
+)
+KINDS: Mapping[str, Promise] = MappingProxyType({**PROBLEMS, **NOTICES})
 
 
 def kind_label(kind: str) -> str:

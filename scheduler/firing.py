@@ -13,7 +13,7 @@ from typing import cast
 
 from django.db import connection, transaction
 
-from scheduler import attention, cron, wording
+from scheduler import attention, cron, notices, wording
 from scheduler.calendars import ExcludedDays, read_excluded_days
 from scheduler.cron import Missed, Trigger, TriggerError
 from scheduler.fires import insert_fires
@@ -256,8 +256,10 @@ def _move_on(decisions: Sequence[_Decision]) -> list[_Decision]:
 def _record(fires: Sequence[Fire], excluded: ExcludedDays, now: datetime) -> Fired:
     recorded = insert_fires(fires)
     attention.tell_of_fires(recorded)
+    notices.tell_of_fires(recorded)
     started = [fire for fire in recorded if fire.outcome == FireOutcome.STARTED]
-    insert_runs([_opening(fire, excluded, now) for fire in started], now=now, trigger=EventTrigger.SCHEDULE)
+    run_ids = insert_runs([_opening(fire, excluded, now) for fire in started], now=now, trigger=EventTrigger.SCHEDULE)
+    notices.tell_of_made_up(started, run_ids, now)
     broken = sum(fire.outcome == FireOutcome.FAILED_TO_START for fire in recorded)
     return Fired(len(started), len(recorded) - len(started) - broken, broken)
 

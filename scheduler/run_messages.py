@@ -42,6 +42,7 @@ class ToldRun:
         failures: how many of its attempts failed.
         retries: how many retries it may have.
         duration: from its first start to its end, waiting included; None before it has ended.
+        cancel_asked_by: who asked to cancel it while it was running.
     """
 
     pk: int
@@ -56,6 +57,7 @@ class ToldRun:
     failures: int = 0
     retries: int = 0
     duration: timedelta | None = None
+    cancel_asked_by: str = ""
 
     def __str__(self) -> str:
         return f"#{self.pk} {self.name} {self.stat_date}"
@@ -91,7 +93,7 @@ def read_runs(run_ids: Iterable[int]) -> list[ToldRun]:
         _told(row)
         for row in rows.values(
             *("pk", "name", "job", "stat_date", "schedule_id", "rerun_of_id", "backfill_id"),
-            *("attempt_count", "failure_count", "retry_delays", "started_at", "finished_at"),
+            *("attempt_count", "failure_count", "retry_delays", "started_at", "finished_at", "cancel_requested_by"),
             *("fire__kind", "fire__fire_at", "fire__recorded_at"),
             opened_by=Subquery(opening.values("actor")[:1]),
             opened_through=Subquery(opening.values("trigger")[:1]),
@@ -116,6 +118,7 @@ def _told(row: Mapping[str, Any]) -> ToldRun:
         failures=row["failure_count"],
         retries=len(row["retry_delays"]),
         duration=row["finished_at"] - row["started_at"] if ended else None,
+        cancel_asked_by=row["cancel_requested_by"],
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from project.kit.prepared import Statement
-from scheduler import attention
+from scheduler import attention, notices
 from scheduler.models import TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState, sources_of
 
@@ -90,13 +90,24 @@ def move(
         *(_ended(attempt_end, now) if attempt_end is not None else ()),
         *(now, to, trigger, actor, reason),
     ]
-    kind = attention.kind_of_transition(to, trigger, ended="finished_at" in written)
-    if kind is None:
+    tell = _teller(to, trigger, actor, ended="finished_at" in written)
+    if tell is None:
         return _moved_by(statement, values)
     with transaction.atomic():
         moved = _moved_by(statement, values)
-        attention.tell_of_runs(kind, [run.run_id for run in moved], reason, now)
+        tell([run.run_id for run in moved], reason, now)
     return moved
+
+
+def _teller(
+    to: RunState, trigger: EventTrigger, actor: str, *, ended: bool
+) -> Callable[[list[int], str, datetime], None] | None:
+    """Return what tells people of runs that went there, with why and when; None where nobody has to know."""
+    if kind := attention.kind_of_transition(to, trigger, ended=ended):
+        return functools.partial(attention.tell_of_runs, kind)
+    if notice := notices.wanted_on_entering(to):
+        return functools.partial(notices.tell_of_runs, notice, actor=actor)
+    return None
 
 
 def _moved_by(statement: Statement, values: Sequence[Any]) -> list[Moved]:
@@ -110,6 +121,7 @@ def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime)
 
     A doubled hint, a hint with an old token and a hint for a cancelled run find zero rows. So does one that comes
     again after its attempt has ended, when the run waits for a later time under the same token: it is not launched.
+    Where people asked for that, they are told in the same transaction.
     """
     written = {
         "state": RunState.RUNNING,
@@ -128,8 +140,20 @@ def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime)
         *(worker.name, worker.pid, now),
         *(now, RunState.RUNNING, EventTrigger.WORKER, worker.name, ""),
     ]
+    statement = _beginning(tuple(written))
+    notice = notices.wanted_on_entering(RunState.RUNNING)
+    if notice is None:
+        return _begun_by(statement, values)
+    with transaction.atomic():
+        run = _begun_by(statement, values)
+        if run is not None and run.attempt_count == 1:  # begun anew, after a pause or a failure, it is the same run
+            notices.tell_of_runs(notice, [run.pk], "", now)
+    return run
+
+
+def _begun_by(statement: Statement, values: Sequence[Any]) -> TaskRun | None:
     with connection.cursor() as cursor:
-        _beginning(tuple(written)).execute(cursor, values)
+        statement.execute(cursor, values)
         row = cursor.fetchone()
     return _as_run(row) if row else None
 

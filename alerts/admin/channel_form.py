@@ -53,7 +53,14 @@ class ChannelForm(VersionLockedForm):
         widget=forms.Textarea(attrs={"rows": 2, "class": "code", "autocomplete": "off", "spellcheck": "false"}),
     )
     forget_secrets = forms.BooleanField(label=gettext_lazy("Remove the stored signing secrets"), required=False)
-    kinds = KindsField(label=gettext_lazy("Kinds"), required=False, help_text=gettext_lazy("None chosen: all of them."))
+    kinds = KindsField(
+        label=gettext_lazy("Kinds"),
+        required=False,
+        help_text=gettext_lazy(
+            "None chosen: every problem, and no notice. A notice is told only where it is chosen, whatever the severity"
+            " below says; where problems are wanted too, choose them as well."
+        ),
+    )
     labels = LabelsField(
         label=gettext_lazy("Labels"),
         required=False,

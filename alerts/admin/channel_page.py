@@ -68,7 +68,7 @@ def _facts(channel: Channel, now: datetime) -> list[tuple[str, Any]]:
         (_("format"), cells.format_label(channel.format)),
         (_("signing secrets"), _("stored") if channel.secrets else _("none")),
         (_("keyword"), channel.keyword),
-        (_("kinds"), ", ".join(map(kind_label, channel.kinds)) or _("all")),
+        (_("kinds"), ", ".join(map(kind_label, channel.kinds)) or _("every problem")),
         (_("from this severity"), cells.severity_badge(channel.least_severity)),
         (_("labels"), cells.labels(channel.labels) if channel.labels else ""),
         (_("repeats while open"), _repeats(channel)),

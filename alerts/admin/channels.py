@@ -73,7 +73,7 @@ class ChannelAdmin(EditedApartMixin):
     @admin.display(description=gettext_lazy("kinds"))
     def what(self, channel: Channel) -> SafeString:
         """Of what it is told."""
-        return cells.short(", ".join(map(kind_label, channel.kinds)) or _("all"), 60)
+        return cells.short(", ".join(map(kind_label, channel.kinds)) or _("every problem"), 60)
 
     @admin.display(description=gettext_lazy("from"))
     def level(self, channel: Channel) -> SafeString:

@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from alerts.kinds import KINDS, kind_label
+from alerts.kinds import KINDS, NOTICES, PROBLEMS, kind_label
 
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,49}")
 
@@ -59,11 +60,16 @@ class KindsInput(forms.Widget):
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         """Return what the template draws."""
         chosen = kinds_in(self.format_value(value))
-        known = [{"key": key, "label": kind_label(key), "checked": key in chosen} for key in KINDS]
+        groups = [(_("Problems"), PROBLEMS), (_("Notices"), NOTICES)]
+        known = [{"title": title, "kinds": _boxes(kinds, chosen)} for title, kinds in groups]
         others = " ".join(kind for kind in chosen if kind not in KINDS)
         context = super().get_context(name, value, attrs)
-        context["widget"] |= {"known": known, "others": others}
+        context["widget"] |= {"groups": known, "others": others}
         return context
+
+
+def _boxes(kinds: Iterable[str], chosen: Collection[str]) -> list[dict[str, Any]]:
+    return [{"key": kind, "label": kind_label(kind), "checked": kind in chosen} for kind in kinds]
 
 
 class KindsField(forms.Field):

@@ -23,7 +23,7 @@ class Channel(models.Model):
     keyword = models.CharField(
         _("keyword"), max_length=100, blank=True, help_text=_("what the group's filter wants in each message")
     )
-    # Which events; empty: all of them.
+    # Which events; empty: every problem, and no notice.
     kinds = models.JSONField(_("kinds"), default=list, blank=True)
     least_severity = models.CharField(
         _("from this severity"), max_length=10, choices=Severity, default=Severity.WARNING

@@ -9,13 +9,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from alerts.kinds import KINDS
+from alerts.kinds import KINDS, NOTICES, PROBLEMS
 from alerts.models import Alert, Delivery
 from alerts.recording import acknowledge, raise_alert, resolve_alert
 from project.kit.clock import database_now
 from project.watching import BEAT_SILENT, BROKER_DOWN
 from quotas.attention import Kind as QuotaKind
 from scheduler.attention import Kind
+from scheduler.notices import Kind as NoticeKind
 from tests.alerts.admin.desk import (
     MODELS,
     deliver,
@@ -159,7 +160,9 @@ def test_a_row_says_how_much_it_matters_where_it_stands_and_why_nobody_was_told(
 
 
 def test_every_kind_that_is_told_has_its_words() -> None:
-    assert set(KINDS) == {*Kind, *QuotaKind, "delivery_failing", BEAT_SILENT, BROKER_DOWN}
+    assert set(PROBLEMS) == {*Kind, *QuotaKind, "delivery_failing", BEAT_SILENT, BROKER_DOWN}
+    assert set(NOTICES) == set(NoticeKind)
+    assert set(KINDS) == {*PROBLEMS, *NOTICES}
 
 
 # --- the page of an alert ------------------------------------------------------------------------------------------
@@ -236,7 +239,7 @@ def test_the_list_of_channels_says_which_fail_and_which_are_off() -> None:
     make_hook(name="off", enabled=False)
     make_hook(name="quiet", kinds=["run_failed"])
     text = text_at(list_of("channel"))
-    assert "a failing one failing hooks.example.org Standard Webhooks all info – Refused." in text
+    assert "a failing one failing hooks.example.org Standard Webhooks every problem info – Refused." in text
     assert "off off hooks.example.org" in text
     assert "quiet untried hooks.example.org Standard Webhooks run failed for good" in text
 
