@@ -186,6 +186,10 @@ class Credentials(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
+def _nothing(settings: AccountSettings, credentials: Credentials) -> Mapping[str, str]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class GatewayKind:
     """A way to speak to a carrier.
@@ -194,10 +198,12 @@ class GatewayKind:
         name: as the account's row keeps it.
         label: as people call it.
         settings, credentials: the models of what an account keeps for it; their JSON schemas make the forms.
-        make: makes the gateway of one account, once a process and version of the account; it raises ValueError with a
-            sentence where an address in the settings may not be called.
+        make: makes the gateway of one account, once a process and version of the account; it raises
+            BadAddress where an address in the settings may not be called any more.
         windows: how many calls an account usually bears.
         concurrency: how many calls at one time it usually bears; None: as many as there are.
+        lacking: tells of settings and credentials which fields of the latter are missing for the former, with a
+            sentence for each.
     """
 
     name: str
@@ -207,6 +213,7 @@ class GatewayKind:
     make: Callable[[Any, Any, aiohttp.ClientSession, Gate], Gateway]
     windows: tuple[Window, ...] = ()
     concurrency: int | None = None
+    lacking: Callable[[Any, Any], Mapping[str, str]] = _nothing
 
 
 def refusal(sentence: str) -> PydanticCustomError:

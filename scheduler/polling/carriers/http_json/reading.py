@@ -1,0 +1,117 @@
+"""What an answer says of a card, by the fields in the settings."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from alerts.channels.text import one_line
+from scheduler.polling.carriers.base import CarrierError, Reading
+from scheduler.polling.carriers.documents import Expression, as_text
+from scheduler.polling.carriers.http_json.parts import Fields
+from scheduler.polling.carriers.units import NoAmount, to_bytes
+from scheduler.polling.states import CheckType, ErrorClass
+
+LONGEST_PACKAGE = 100
+# Of each check, the column that is its value.
+COLUMNS = {
+    CheckType.REAL_NAME: "real_name_state",
+    CheckType.USAGE: "used_bytes",
+    CheckType.CARD_STATUS: "state",
+    CheckType.PACKAGE: "package",
+}
+_DIGITS = re.compile(r"[0-9]{14}")
+_SINCE_1970 = re.compile(r"[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{12,13}")
+# From here on a number of seconds would be of the year 5138, so it is milliseconds.
+_MILLISECONDS_FROM = 10**11
+
+Word = TypeVar("Word")
+
+
+class Reader:
+    """Reads answers of one check.
+
+    Args:
+        zone: of times that name none.
+        host: is named in errors.
+        quoted: makes what the carrier wrote fit to be shown.
+    """
+
+    def __init__(
+        self, check: CheckType, fields: Fields, zone: ZoneInfo, host: str, quoted: Callable[[str], str]
+    ) -> None:
+        self._check, self._fields, self._zone, self._host, self._quoted = check, fields, zone, host, quoted
+        texts = {name: getattr(fields, name) for name in Fields.model_fields}
+        self._at = {
+            name: Expression(texts[name])
+            for name in ("state", "real_name", "package", "used", "allowance", "unit_at", "as_of")
+            if texts[name]
+        }
+
+    def read(self, document: Any) -> Reading:
+        """Return what the document says of the card.
+
+        Raises:
+            CarrierError: what was asked for is not in it, or is not what it should be.
+        """
+        columns = {name: value for name, value in self._columns(document).items() if value is not None}
+        column = COLUMNS[self._check]
+        if column not in columns:
+            raise self._malformed(f"says nothing of the {self._check.label}, which was asked for")
+        return Reading(columns[column], "B" if self._check is CheckType.USAGE else "", self._as_of(document), columns)
+
+    def _columns(self, document: Any) -> dict[str, Any]:
+        return {
+            "state": self._word(document, "state", self._fields.states),
+            "real_name_state": self._word(document, "real_name", self._fields.real_names),
+            "package": one_line(self._text(document, "package"))[:LONGEST_PACKAGE] or None,
+            "used_bytes": self._bytes(document, "used"),
+            "allowance_bytes": self._bytes(document, "allowance"),
+        }
+
+    def _found(self, document: Any, name: str) -> Any:
+        return self._at[name](document) if name in self._at else None
+
+    def _text(self, document: Any, name: str) -> str:
+        return as_text(self._found(document, name))
+
+    def _word(self, document: Any, name: str, words: Mapping[str, Word]) -> Word | None:
+        text = self._text(document, name)
+        if text and text not in words:
+            raise self._malformed(
+                f"says {name} “{self._quoted(text)}”, which the settings do not know: add it to {name}s"
+            )
+        return words[text] if text else None
+
+    def _bytes(self, document: Any, name: str) -> int | None:
+        value = self._found(document, name)
+        if value is None:
+            return None
+        try:
+            return to_bytes(value, self._text(document, "unit_at") or self._fields.unit, self._fields.thousand)
+        except NoAmount as error:
+            raise self._malformed(f"says {name} “{self._quoted(as_text(value))}”, but {error}") from None
+
+    def _as_of(self, document: Any) -> datetime | None:
+        text = self._text(document, "as_of")
+        if not text:
+            return None
+        try:
+            instant = _instant(text)
+            return (instant if instant.tzinfo else instant.replace(tzinfo=self._zone)).astimezone(UTC)
+        except (ValueError, OverflowError, OSError):
+            raise self._malformed(f"says as of “{self._quoted(text)}”, which is no time") from None
+
+    def _malformed(self, what: str) -> CarrierError:
+        return CarrierError(ErrorClass.MALFORMED, f"{self._host} {what}.")
+
+
+def _instant(text: str) -> datetime:
+    """Return the instant, without a zone where the text names none."""
+    if _DIGITS.fullmatch(text):
+        return datetime.strptime(text, "%Y%m%d%H%M%S")  # noqa: DTZ007 - the caller adds the zone
+    if _SINCE_1970.fullmatch(text):
+        number = float(text)
+        return datetime.fromtimestamp(number / 1000 if number >= _MILLISECONDS_FROM else number, UTC)
+    return datetime.fromisoformat(text)

@@ -1,0 +1,163 @@
+"""The settings of an account at a JSON API; what they promise, their descriptions say, which are also in the form."""
+
+from typing import Annotated, Literal, Self
+
+from django.conf import settings
+from pydantic import AfterValidator, Field, model_validator
+
+from project.kit.outbound import BadAddress, check_address
+from scheduler.polling.carriers.base import AccountSettings, refusal
+from scheduler.polling.carriers.client import Timeouts
+from scheduler.polling.carriers.documents import Expression
+from scheduler.polling.carriers.http_json.parts import (
+    Call,
+    Check,
+    Fields,
+    HeaderName,
+    HeaderValue,
+    JmesPath,
+    Part,
+    TokenCall,
+)
+from scheduler.polling.carriers.judging import Codebook, Rules
+from scheduler.polling.states import CheckType, ErrorClass
+
+# What each check has to find.
+WANTED = {
+    CheckType.REAL_NAME: "real_name",
+    CheckType.USAGE: "used",
+    CheckType.CARD_STATUS: "state",
+    CheckType.PACKAGE: "package",
+}
+Endpoint = Literal["real_name", "usage", "card_status", "package", "stop", "resume", "token"]
+
+
+def _may_be_called(address: str) -> str:
+    try:
+        checked = check_address(address, allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD)
+    except BadAddress as error:
+        raise refusal(str(error).removesuffix(".")) from None
+    if "?" in checked.url:
+        raise refusal("The base address has no query: put it into the query of each call")
+    return checked.url.rstrip("/")
+
+
+BaseAddress = Annotated[str, AfterValidator(_may_be_called)]
+
+
+class NoAuth(Part):
+    """Nobody asks who we are."""
+
+    kind: Literal["none"] = "none"
+
+
+class BasicAuth(Part):
+    """User and password with each call."""
+
+    kind: Literal["basic"]
+
+
+class BearerAuth(Part):
+    """The key, as `Authorization: Bearer …`."""
+
+    kind: Literal["bearer"]
+
+
+class HeaderAuth(Part):
+    """The key in a header."""
+
+    kind: Literal["header"]
+    name: HeaderName = Field(title="Header")
+    prefix: HeaderValue = Field("", title="Prefix", description="Before the key, with its space.")
+
+
+class QueryAuth(Part):
+    """The key in the query."""
+
+    kind: Literal["query"]
+    name: str = Field(title="Name", min_length=1)
+
+
+class TokenAuth(Part):
+    """A token that is fetched with the credentials, kept, and fetched anew when it ends or is refused."""
+
+    kind: Literal["token"]
+    base_url: BaseAddress | None = Field(None, title="Address", description="Where the endpoint is elsewhere.")
+    request: TokenCall = Field(title="Request")
+    token: JmesPath = Field("access_token", title="Token", description="Where in the answer it stands.")
+    lifetime: JmesPath | None = Field(
+        "expires_in", title="Lifetime", description="Where it stands, in seconds; where it is not: until refused."
+    )
+    place: Literal["header", "query"] = Field("header", title="Place", description="Of the token in each call.")
+    name: HeaderName = Field("Authorization", title="Name", description="Of the header or in the query.")
+    prefix: HeaderValue = Field("Bearer ", title="Prefix", description="Before the token, with its space.")
+
+
+Auth = Annotated[
+    NoAuth | BasicAuth | BearerAuth | HeaderAuth | QueryAuth | TokenAuth, Field(discriminator="kind", title="Kind")
+]
+
+
+class ErrorRules(Part):
+    """What the carrier's codes and statuses mean; those that are not listed as the documentation says."""
+
+    codes: dict[str, ErrorClass] = Field(default_factory=dict, title="Codes", description="In the body.")
+    statuses: dict[int, ErrorClass] = Field(default_factory=dict, title="Statuses", description="Of HTTP.")
+
+    def rules(self) -> Rules:
+        """Return them as answers are judged by them."""
+        return Rules(self.codes, self.statuses)
+
+
+class Errors(ErrorRules):
+    """How the carrier says what went wrong."""
+
+    code: JmesPath | None = Field(None, title="Code", description="Where in the answer it stands.")
+    message: JmesPath | None = Field(None, title="Message", description="Where in the answer it stands.")
+    success: list[str] = Field(
+        default_factory=list, title="Success", description="Codes that mean it; empty: to have a code is failure."
+    )
+    endpoints: dict[Endpoint, ErrorRules] = Field(
+        default_factory=dict, title="Endpoints", description="What codes mean at one of them; it wins."
+    )
+
+    @model_validator(mode="after")
+    def _says_where_codes_stand(self) -> Self:
+        if (self.codes or self.success) and self.code is None:
+            raise refusal("code: say where in the answer the code stands, else no code can be found")
+        return self
+
+    def codebook(self) -> Codebook:
+        """Return them as answers are judged by them."""
+        return Codebook(
+            code=Expression(self.code) if self.code else None,
+            message=Expression(self.message) if self.message else None,
+            success=frozenset(self.success),
+            general=self.rules(),
+            endpoints={endpoint: each.rules() for endpoint, each in self.endpoints.items()},
+        )
+
+
+class HttpJsonSettings(AccountSettings):
+    """How a JSON API is asked about cards."""
+
+    base_url: BaseAddress = Field(title="Address", description="What all paths stand behind.")
+    auth: Auth = Field(default_factory=NoAuth, title="Authorization")
+    checks: dict[CheckType, Check] = Field(title="Checks", description="How a card is asked about what.", min_length=1)
+    stop: Call | None = Field(None, title="Stop", description="How a card is stopped.")
+    resume: Call | None = Field(None, title="Resume", description="How a stopped card is resumed.")
+    errors: Errors = Field(default_factory=Errors, title="Errors")
+    timeouts: Timeouts = Field(default_factory=Timeouts, title="Timeouts")
+
+    @property
+    def token_url(self) -> str:
+        """What the path of the token endpoint stands behind."""
+        return (isinstance(self.auth, TokenAuth) and self.auth.base_url) or self.base_url
+
+    @model_validator(mode="after")
+    def _finds_what_it_checks(self) -> Self:
+        for check, call in self.checks.items():
+            for name, fields in (("fields", call.fields), ("batch.fields", call.batch and call.batch.fields)):
+                if isinstance(fields, Fields) and getattr(fields, WANTED[check]) is None:
+                    raise refusal(f"checks.{check}.{name}: say in {WANTED[check]} where in the answer it stands")
+        return self

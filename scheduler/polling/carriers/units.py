@@ -1,0 +1,53 @@
+"""Amounts of data as carriers write them, in whole bytes."""
+
+from decimal import Decimal, InvalidOperation
+
+# 1024 or 1000, as the carrier counts; those with an i are always of 1024.
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+# What a row's column can hold.
+MOST_BYTES = 2**63 - 1
+
+
+class NoAmount(ValueError):
+    """It is no amount of data; the text says why, as the end of a sentence."""
+
+
+def to_bytes(value: object, unit: str, thousand: int) -> int:
+    """Return the amount in bytes, rounded to a whole one.
+
+    Args:
+        value: a number, or the text of one.
+        unit: B, KB, MB, GB or TB, also without the B or with an i; in capitals or not.
+        thousand: how many bytes a KB has, 1024 or 1000.
+
+    Raises:
+        NoAmount: it is none, or below zero, or of a unit that is not known.
+    """
+    amount = _number(value) * _factor(unit, thousand)
+    if not 0 <= amount <= MOST_BYTES:
+        raise NoAmount("it is below zero or too large")
+    return int(amount.to_integral_value())
+
+
+def is_unit(unit: str) -> bool:
+    """Tell whether the unit is one that `to_bytes` knows."""
+    return unit.lower().removesuffix("b").removesuffix("i") in _POWERS
+
+
+def _number(value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise NoAmount("it is no number")
+    try:
+        number = Decimal(str(value).strip())
+    except (InvalidOperation, ValueError):
+        raise NoAmount("it is no number") from None
+    if not number.is_finite():
+        raise NoAmount("it is no number")
+    return number
+
+
+def _factor(unit: str, thousand: int) -> int:
+    prefix = unit.strip().lower().removesuffix("b")
+    if prefix.removesuffix("i") not in _POWERS:
+        raise NoAmount("its unit is none of B, KB, MB, GB and TB")
+    return int((1024 if prefix.endswith("i") else thousand) ** _POWERS[prefix.removesuffix("i")])
