@@ -1,0 +1,38 @@
+"""The clients of the Redis that holds the live order. They give up quickly: whoever waits for it does something else."""
+
+import functools
+
+from django.conf import settings
+from redis import Redis
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio import Redis as AsyncRedis
+
+# Above what a script of a thousand cards takes; a Redis that hangs delays its callers by no more.
+TIMEOUT_SECONDS = 5.0
+# Of one poller process: hundreds of its calls ask the limiter at once, each for less than a millisecond.
+MOST_CONNECTIONS = 50
+
+
+@functools.cache
+def client() -> Redis:
+    """Return this process's client."""
+    return Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=TIMEOUT_SECONDS,
+        socket_connect_timeout=TIMEOUT_SECONDS,
+        health_check_interval=10,
+        client_name="tideline-polling",
+    )
+
+
+def async_client() -> AsyncRedis:
+    """Return a client for one event loop; whoever asks for it closes it."""
+    pool = BlockingConnectionPool.from_url(
+        settings.REDIS_URL,
+        max_connections=MOST_CONNECTIONS,
+        timeout=TIMEOUT_SECONDS,
+        socket_timeout=TIMEOUT_SECONDS,
+        socket_connect_timeout=TIMEOUT_SECONDS,
+        client_name="tideline-poller",
+    )
+    return AsyncRedis.from_pool(pool)
