@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import ClassVar
 
 import aiohttp
@@ -29,9 +28,11 @@ class Timeouts(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    connect: float = Field(5, gt=0, le=60, title="Connecting", description="Seconds until a connection stands.")
-    read: float = Field(20, gt=0, le=300, title="Reading", description="Seconds between two pieces of an answer.")
-    total: float = Field(30, gt=0, le=600, title="In all", description="Seconds for all of a call.")
+    connect: float = Field(default=5, gt=0, le=60, title="Connecting", description="Seconds until a connection stands.")
+    read: float = Field(
+        default=20, gt=0, le=300, title="Reading", description="Seconds between two pieces of an answer."
+    )
+    total: float = Field(default=30, gt=0, le=600, title="In all", description="Seconds for all of a call.")
 
     def as_client_timeout(self) -> aiohttp.ClientTimeout:
         """Return them as aiohttp takes them."""
@@ -50,7 +51,7 @@ class Request:
     endpoint: str
     method: str
     path: str = field(repr=False)
-    headers: Mapping[str, str] = field(default=MappingProxyType({}), repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
 
 

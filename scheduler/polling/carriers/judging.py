@@ -13,7 +13,6 @@ is listed:
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 from typing import Any
 
 from project.kit.outbound import retry_after
@@ -48,7 +47,6 @@ _BY_STATUS = {
     423: ErrorClass.STATE_FORBIDS,
     429: ErrorClass.THROTTLED,
 }
-_NOTHING: Mapping[Any, ErrorClass] = MappingProxyType({})
 
 
 class Aim(Enum):
@@ -63,8 +61,8 @@ class Aim(Enum):
 class Rules:
     """What codes and statuses mean."""
 
-    codes: Mapping[str, ErrorClass] = _NOTHING
-    statuses: Mapping[int, ErrorClass] = _NOTHING
+    codes: Mapping[str, ErrorClass] = field(default_factory=dict)
+    statuses: Mapping[int, ErrorClass] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class Codebook:
     code: Expression | None = None
     message: Expression | None = None
     success: frozenset[str] = frozenset()
-    general: Rules = Rules()
+    general: Rules = field(default_factory=Rules)
     endpoints: Mapping[str, Rules] = field(default_factory=dict)
 
     def class_of(self, status: int, code: str, endpoint: str, aim: Aim) -> ErrorClass | None:

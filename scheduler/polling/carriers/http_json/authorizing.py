@@ -10,7 +10,7 @@ from scheduler.polling.carriers.base import CarrierError
 from scheduler.polling.carriers.client import Client
 from scheduler.polling.carriers.documents import Expression, as_text
 from scheduler.polling.carriers.http_json.credentials import HttpJsonCredentials
-from scheduler.polling.carriers.http_json.drafts import NOTHING, Draft, token_draft
+from scheduler.polling.carriers.http_json.drafts import Draft, token_draft
 from scheduler.polling.carriers.http_json.settings import (
     Auth,
     BasicAuth,
@@ -28,8 +28,8 @@ from scheduler.polling.states import ErrorClass
 class Pass:
     """What a request shows of who asks. Its text shows nothing."""
 
-    headers: Mapping[str, str] = field(default=NOTHING, repr=False)
-    query: Mapping[str, str] = field(default=NOTHING, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Authorization(Protocol):

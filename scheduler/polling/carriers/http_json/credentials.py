@@ -10,9 +10,13 @@ from scheduler.polling.carriers.http_json.templates import places_in
 class HttpJsonCredentials(Credentials):
     """What the kind of authorization in the settings needs of it; the rest stays empty."""
 
-    user: str = Field("", title="User", description="For basic, and for the token endpoint.")
-    password: SecretStr = Field(SecretStr(""), title="Password", description="For basic, and for the token endpoint.")
-    key: SecretStr = Field(SecretStr(""), title="Key", description="For bearer, header, query and the token endpoint.")
+    user: str = Field(default="", title="User", description="For basic, and for the token endpoint.")
+    password: SecretStr = Field(
+        default=SecretStr(""), title="Password", description="For basic, and for the token endpoint."
+    )
+    key: SecretStr = Field(
+        default=SecretStr(""), title="Key", description="For bearer, header, query and the token endpoint."
+    )
 
     def values(self) -> dict[str, str]:
         """Return them in the clear, to use them at once."""

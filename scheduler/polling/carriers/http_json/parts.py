@@ -53,11 +53,13 @@ class Call(Part):
 
     places: ClassVar[tuple[str, ...]] = OF_A_CARD
 
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("GET", title="Method")
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field(default="GET", title="Method")
     path: str = Field(title="Path", description="Behind the base address; it begins with /.", max_length=1000)
     query: dict[str, str] = Field(default_factory=dict, title="Query", description="Names and values behind the ?.")
     headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict, title="Headers", description="No secrets.")
-    body: JsonValue = Field(None, title="Body", description="JSON, with places in its texts; empty: none is sent.")
+    body: JsonValue = Field(
+        default=None, title="Body", description="JSON, with places in its texts; empty: none is sent."
+    )
 
     @field_validator("path")
     @classmethod
@@ -86,11 +88,13 @@ class TokenCall(Call):
 
     places = OF_AN_ACCOUNT
 
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", title="Method")
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field(default="POST", title="Method")
     form: dict[str, str] = Field(
         default_factory=dict, title="Form", description="Names and values, sent as a form instead of JSON."
     )
-    basic: bool = Field(False, title="Basic", description="Send user and password as basic authorization as well.")
+    basic: bool = Field(
+        default=False, title="Basic", description="Send user and password as basic authorization as well."
+    )
 
     @model_validator(mode="after")
     def _has_one_body(self) -> Self:
@@ -104,18 +108,18 @@ class TokenCall(Call):
 class Fields(Part):
     """Where in an answer what stands, and what the carrier's words mean. All that is found is written to the card."""
 
-    state: JmesPath | None = Field(None, title="State")
+    state: JmesPath | None = Field(default=None, title="State")
     states: dict[str, CardState] = Field(default_factory=dict, title="States", description="By the carrier's words.")
-    real_name: JmesPath | None = Field(None, title="Real name")
+    real_name: JmesPath | None = Field(default=None, title="Real name")
     real_names: dict[str, RealName] = Field(
         default_factory=dict, title="Real names", description="By the carrier's words."
     )
-    package: JmesPath | None = Field(None, title="Package")
-    used: JmesPath | None = Field(None, title="Used", description="In this billing cycle.")
-    allowance: JmesPath | None = Field(None, title="Allowance", description="Of the package.")
-    unit: str = Field("B", title="Unit", description="Of used and allowance: B, KB, MB, GB or TB.")
-    unit_at: JmesPath | None = Field(None, title="Unit in the answer", description="Where the answer names it.")
-    thousand: Literal[1000, 1024] = Field(1024, title="A KB", description="How many bytes it has.")
+    package: JmesPath | None = Field(default=None, title="Package")
+    used: JmesPath | None = Field(default=None, title="Used", description="In this billing cycle.")
+    allowance: JmesPath | None = Field(default=None, title="Allowance", description="Of the package.")
+    unit: str = Field(default="B", title="Unit", description="Of used and allowance: B, KB, MB, GB or TB.")
+    unit_at: JmesPath | None = Field(default=None, title="Unit in the answer", description="Where the answer names it.")
+    thousand: Literal[1000, 1024] = Field(default=1024, title="A KB", description="How many bytes it has.")
     as_of: JmesPath | None = Field(
         None, title="As of", description="ISO 8601, yyyyMMddHHmmss, or seconds or milliseconds since 1970."
     )
@@ -143,10 +147,12 @@ class BatchCall(Call):
     places = OF_MANY_CARDS
 
     size: int = Field(title="Size", description="How many cards at most.", ge=2, le=1000)
-    separator: str = Field(",", title="Separator", max_length=3)
+    separator: str = Field(default=",", title="Separator", max_length=3)
     list: JmesPath = Field(title="List", description="Where in the answer the cards stand.")
     id: JmesPath = Field(title="Number", description="Where in each of them the number stands that it was asked by.")
-    fields: Fields | None = Field(None, title="Fields", description="In each of them; empty: as for a single card.")
+    fields: Fields | None = Field(
+        default=None, title="Fields", description="In each of them; empty: as for a single card."
+    )
 
     @model_validator(mode="after")
     def _asks_by_one_number(self) -> Self:
@@ -164,4 +170,4 @@ class Check(Call):
     """How a card is asked about one thing."""
 
     fields: Fields = Field(title="Fields", description="Where in the answer what stands.")
-    batch: BatchCall | None = Field(None, title="For many cards", description="Where the carrier has that.")
+    batch: BatchCall | None = Field(default=None, title="For many cards", description="Where the carrier has that.")

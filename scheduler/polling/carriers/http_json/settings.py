@@ -68,7 +68,7 @@ class HeaderAuth(Part):
 
     kind: Literal["header"]
     name: HeaderName = Field(title="Header")
-    prefix: HeaderValue = Field("", title="Prefix", description="Before the key, with its space.")
+    prefix: HeaderValue = Field(default="", title="Prefix", description="Before the key, with its space.")
 
 
 class QueryAuth(Part):
@@ -82,15 +82,15 @@ class TokenAuth(Part):
     """A token that is fetched with the credentials, kept, and fetched anew when it ends or is refused."""
 
     kind: Literal["token"]
-    base_url: BaseAddress | None = Field(None, title="Address", description="Where the endpoint is elsewhere.")
+    base_url: BaseAddress | None = Field(default=None, title="Address", description="Where the endpoint is elsewhere.")
     request: TokenCall = Field(title="Request")
-    token: JmesPath = Field("access_token", title="Token", description="Where in the answer it stands.")
+    token: JmesPath = Field(default="access_token", title="Token", description="Where in the answer it stands.")
     lifetime: JmesPath | None = Field(
         "expires_in", title="Lifetime", description="Where it stands, in seconds; where it is not: until refused."
     )
     place: Literal["header", "query"] = Field("header", title="Place", description="Of the token in each call.")
-    name: HeaderName = Field("Authorization", title="Name", description="Of the header or in the query.")
-    prefix: HeaderValue = Field("Bearer ", title="Prefix", description="Before the token, with its space.")
+    name: HeaderName = Field(default="Authorization", title="Name", description="Of the header or in the query.")
+    prefix: HeaderValue = Field(default="Bearer ", title="Prefix", description="Before the token, with its space.")
 
 
 Auth = Annotated[
@@ -112,8 +112,8 @@ class ErrorRules(Part):
 class Errors(ErrorRules):
     """How the carrier says what went wrong."""
 
-    code: JmesPath | None = Field(None, title="Code", description="Where in the answer it stands.")
-    message: JmesPath | None = Field(None, title="Message", description="Where in the answer it stands.")
+    code: JmesPath | None = Field(default=None, title="Code", description="Where in the answer it stands.")
+    message: JmesPath | None = Field(default=None, title="Message", description="Where in the answer it stands.")
     success: list[str] = Field(
         default_factory=list, title="Success", description="Codes that mean it; empty: to have a code is failure."
     )
@@ -144,8 +144,8 @@ class HttpJsonSettings(AccountSettings):
     base_url: BaseAddress = Field(title="Address", description="What all paths stand behind.")
     auth: Auth = Field(default_factory=NoAuth, title="Authorization")
     checks: dict[CheckType, Check] = Field(title="Checks", description="How a card is asked about what.", min_length=1)
-    stop: Call | None = Field(None, title="Stop", description="How a card is stopped.")
-    resume: Call | None = Field(None, title="Resume", description="How a stopped card is resumed.")
+    stop: Call | None = Field(default=None, title="Stop", description="How a card is stopped.")
+    resume: Call | None = Field(default=None, title="Resume", description="How a stopped card is resumed.")
     errors: Errors = Field(default_factory=Errors, title="Errors")
     timeouts: Timeouts = Field(default_factory=Timeouts, title="Timeouts")
 
