@@ -92,7 +92,7 @@ def _named_kinds() -> frozenset[str]:
     return frozenset(kind for kinds in naming.values_list("kinds", flat=True) for kind in kinds)
 
 
-# Told to nobody twice: an event is new, and a channel stands once in it.
+# The channels are held until the commit: one that is deleted meanwhile would otherwise undo the caller's transaction.
 _TELL = (
     "WITH notice AS (SELECT * FROM ROWS FROM (json_to_recordset(%s) AS (id uuid, kind text, title text, text text,"
     " facts jsonb, url text, labels jsonb, at timestamptz)) WITH ORDINALITY),"
@@ -100,12 +100,13 @@ _TELL = (
     " JOIN alerts_channel AS channel ON channel.enabled AND channel.kinds ? notice.kind"
     " AND notice.labels @> channel.labels"
     " WHERE NOT EXISTS (SELECT FROM alerts_silence AS silence WHERE silence.starts_at <= notice.at"
-    " AND silence.ends_at > notice.at AND silence.kind IN ('', notice.kind) AND notice.labels @> silence.labels)),"
+    " AND silence.ends_at > notice.at AND silence.kind IN ('', notice.kind) AND notice.labels @> silence.labels)"
+    " FOR KEY SHARE OF channel),"
     " event AS (INSERT INTO alerts_event (id, telling, kind, severity, title, text, facts, url, labels, at)"
     " SELECT id, %s, kind, %s, title, text, facts, url, labels, at FROM notice"
     " WHERE id IN (SELECT event_id FROM wanted))"
-    " INSERT INTO alerts_delivery (event_id, channel_id, state, due_at, tries, outcome, code, meaning)"
-    " SELECT event_id, channel_id, %s, at, 0, '', '', '' FROM wanted ORDER BY ordinality, channel_id"
+    " INSERT INTO alerts_delivery (event_id, channel_id, state, due_at, urgency, tries, outcome, code, meaning)"
+    " SELECT event_id, channel_id, %s, at, 0, 0, '', '', '' FROM wanted ORDER BY ordinality, channel_id"
 )
 
 
