@@ -40,7 +40,7 @@ class ChannelSerializer(RowSerializer):
             KIND, error_messages={"invalid": gettext_lazy("A kind is small letters, digits and _, as in run_failed.")}
         ),
         required=False,
-        help_text="Of which kinds it is told. Empty: of all.",
+        help_text="Of which kinds it is told. Empty: of every problem. Notices are told only where they are named.",
     )
     labels = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="Only of what has all of these. Empty: of all."
