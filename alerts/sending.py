@@ -1,25 +1,29 @@
 """Sends one message to one channel, by whichever way its format goes. Network I/O: never within a transaction."""
 
-import smtplib
 from dataclasses import replace
+from functools import partial
 
 from apprise import Apprise as AppriseLibrary
 from apprise import AppriseAsset
 from django.conf import settings
-from django.core.mail import get_connection
 
 from alerts.channels.base import Answer, Endpoint, Letter, Notice, Refused, Request, Verdict
-from alerts.channels.email import as_mail
 from alerts.channels.judging import judge
-from alerts.channels.registry import APPRISE, EMAIL, HTTP_FORMATS, format_of
+from alerts.channels.registry import APPRISE, HTTP_FORMATS, format_of
+from alerts.mailing import mail
 from alerts.messages import Message
 from alerts.models import Channel
 from alerts.states import DeliveryOutcome
+from project.kit.bounded import within
 from project.kit.clock import database_now
 from project.kit.outbound import Answered, NotTaken, Unanswered, leads_inwards, post
 from project.kit.secrets import UnreadableSecret
 
+# For all of a message over HTTP, and for one answer of a mail server.
 TIMEOUT_SECONDS = 15.0
+# For all of a letter, and for all services that one address of apprise names. No message may outlast the lease of its
+# sender (delivering.SENDER_LEASE).
+LETTER_SECONDS = 60.0
 
 
 def send(channel: Channel, message: Message) -> tuple[Verdict, int | None]:
@@ -35,7 +39,7 @@ def send(channel: Channel, message: Message) -> tuple[Verdict, int | None]:
         case Request():
             return _post(channel.format, written)
         case Letter():
-            return _mail(written), None
+            return mail(written, step_seconds=TIMEOUT_SECONDS, timeout_seconds=LETTER_SECONDS), None
         case Notice():
             return _notify(written), None
 
@@ -77,18 +81,6 @@ def _post(name: str, request: Request) -> tuple[Verdict, int | None]:
             return Verdict(DeliveryOutcome.AMBIGUOUS, "", posted.sentence), None
 
 
-def _mail(letter: Letter) -> Verdict:
-    try:
-        with get_connection(timeout=TIMEOUT_SECONDS) as connection:
-            connection.send_messages([as_mail(letter)])
-    except (smtplib.SMTPException, OSError) as error:
-        return EMAIL.judge(error)
-    except ValueError:  # of Django and the standard library, of a line end in a header or an address that is none
-        meaning = "The letter cannot be written. Check the channel's addresses and the one that letters come from."
-        return Verdict(DeliveryOutcome.PERMANENT, "", meaning)
-    return EMAIL.judge(None)
-
-
 def _notify(notice: Notice) -> Verdict:
     # It opens its connections itself. Of services with a host of their own that host is looked at before.
     library = AppriseLibrary(asset=AppriseAsset(http_redirects=False))
@@ -96,4 +88,8 @@ def _notify(notice: Notice) -> Verdict:
     hosts = {service.host for service in library if getattr(service, "host", None)}
     if any(leads_inwards(host, allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD) for host in hosts):
         return Verdict(DeliveryOutcome.PERMANENT, "", "The address leads into a private network, which is not called.")
-    return APPRISE.judge(bool(library.notify(body=notice.text, title=notice.title)))
+    try:
+        taken = within(LETTER_SECONDS, partial(library.notify, body=notice.text, title=notice.title), name="apprise")
+    except TimeoutError:
+        return Verdict(DeliveryOutcome.AMBIGUOUS, "", f"The service did not end within {LETTER_SECONDS:g} s.")
+    return APPRISE.judge(bool(taken))
