@@ -101,8 +101,10 @@ def _before_task(task: Task, **_: Any) -> None:
     _under_way.append(task.name)
     # Not earlier: billiard sets its own handlers last of all when a child begins, and they end the job amid its
     # work. An idle child is ended by them, and that is right.
-    for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
-        signal.signal(number, _on_terminate)
+    # The notifier has threads in place of children, and those have no signals.
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
+            signal.signal(number, _on_terminate)
     # The connection lives over tasks; here a broken one is noticed and replaced before the task meets it. A run
     # outlasts that by itself, and is spared the question.
     close_old_connections()
