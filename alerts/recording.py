@@ -6,23 +6,21 @@ One open alert a problem: a second occurrence is counted on the first one's row,
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, OuterRef, QuerySet
+from django.db.models import F, Q
 
-from alerts import columns, routing
+from alerts import columns, families, opening, routing
 from alerts.attention import Attention
 from alerts.channels import text
-from alerts.models import Alert, Event
+from alerts.models import Alert
+from alerts.routing import Announcement
 from alerts.states import AlertState, Severity, Telling
 
-# Opened so often within an hour, a problem flaps: that is told once, and its comings and goings are not.
-FLAPS_AFTER = 4
-HOUR = timedelta(hours=1)
-LONGEST_FINGERPRINT, LONGEST_URL = 250, 500
+LONGEST_FINGERPRINT, LONGEST_SUBJECT, LONGEST_URL = 250, 200, 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,69 +67,79 @@ def record_attention(attention: Attention, **_: object) -> None:
     raise_alert(problem, now=attention.at)
 
 
-def raise_alert(problem: Problem, *, now: datetime) -> Alert:
-    """Open the problem's alert and tell of it, or count the occurrence on the one that is open; return it.
+def raise_alerts(problems: Iterable[Problem], *, now: datetime) -> list[Alert]:
+    """Open the alert of each problem and tell of it, or count the occurrence on the one that is open.
 
-    An open one of which nobody was told, because something stood over it, is told of when that is gone.
+    An open one of which nobody was told, because something stood over it, is told of when that is gone. The severity
+    of an open one only rises; those are told then who did not want to know of the lower one.
+
+    The number of statements is the same for one problem and for thousands. Two who raise the same ones at once wait
+    for each other and count: the rows are locked in the order of their fingerprints.
+
+    Returns:
+        the alerts, one for each fingerprint, in the order in which they were named first.
+    """
+    merged = _merged(problems)
+    if not merged:
+        return []
+    with transaction.atomic(savepoint=False):
+        counted = {alert.fingerprint: alert for alert in Alert.objects.raw(_UPSERT, _values(merged.values(), now))}
+        alerts = [counted[fingerprint] for fingerprint in merged]
+        families.join([(alert, _stored(merged[alert.fingerprint].problem.parent)) for alert in alerts], now)
+        opening.tell(filter(opening.is_awaited, alerts), now)
+    return alerts
+
+
+def raise_alert(problem: Problem, *, now: datetime, over: Q | None = None) -> Alert:
+    """Raise the alert of one problem, as `raise_alerts` does.
+
+    Args:
+        over: which alerts that are open already are part of it: a condition on alerts. What waits to be told of them
+            is dropped, so that a storm that has just begun is told once.
     """
     with transaction.atomic(savepoint=False):
-        alert = Alert.objects.raw(_UPSERT, _values(problem, now))[0]
-        if alert.told_at is None and alert.state == AlertState.OPEN:
-            tell_of_opening(alert, now)
+        [alert] = raise_alerts([problem], now=now)
+        if over is not None:
+            families.stand_over(alert, over, now)
     return alert
 
 
-def tell_of_opening(alert: Alert, now: datetime) -> None:
-    """Tell of an open alert, unless something speaks against it: then the row says what."""
-    parent = alert.parent
-    if parent is not None and parent.resolved_at is None:
-        _leave_untold(alert, f"Part of “{parent.title}”.")
-    elif silence := routing.silence_over(alert, now):
-        _leave_untold(alert, f"Silenced: {silence.reason}")
-    elif flapping_of(alert.fingerprint).exists():
-        _leave_untold(alert, "It flaps, and that was told.")
-    elif (openings := _openings(alert, now)) >= FLAPS_AFTER:
-        routing.tell(alert, Telling.FLAPPING, now, f"It came and went {openings} times within an hour.")
-    else:
-        routing.tell(alert, Telling.OPENED, now, alert.sentence)
+def resolve_alerts(
+    fingerprints: Iterable[str], *, now: datetime, sentence: str = "", actor: str = "", successes_needed: int = 1
+) -> int:
+    """Resolve the open alerts of the fingerprints, and tell those who were told of them.
 
+    Nothing open costs one statement, and thousands cost as many as one.
 
-def flapping_of(fingerprint: str | OuterRef) -> QuerySet[Event]:
-    """Return the flapping of the problem that was told and is not over; see repeating.end_flapping."""
-    return Event.objects.filter(telling=Telling.FLAPPING, ended_at__isnull=True, alert__fingerprint=fingerprint)
+    Args:
+        sentence: why they are well again.
+        actor: the person who resolved them; empty: they recovered.
+        successes_needed: how often in a row each has to be well before that is believed. One is right where rows prove
+            that the problem is gone; more where one good answer among bad ones proves little, as of a probe or a card.
+            Each occurrence in between starts the count anew, and the alert stays the same one.
+
+    Returns:
+        how many were resolved by this.
+    """
+    stored = [_stored(fingerprint) for fingerprint in fingerprints]
+    locked = Alert.objects.select_for_update(no_key=True).order_by("fingerprint")
+    with transaction.atomic(savepoint=False):
+        found = list(locked.filter(fingerprint__in=stored, resolved_at__isnull=True))
+        well = [alert for alert in found if actor or alert.well_count + 1 >= successes_needed]
+        doubted = {alert.pk for alert in found} - {alert.pk for alert in well}
+        if doubted:
+            Alert.objects.filter(pk__in=doubted).update(well_count=F("well_count") + 1)
+        if well:
+            _resolve(well, now, sentence, actor)
+    return len(well)
 
 
 def resolve_alert(
     fingerprint: str, *, now: datetime, sentence: str = "", actor: str = "", successes_needed: int = 1
 ) -> bool:
-    """Resolve the open alert of the fingerprint, if there is one, and tell those who were told of it.
-
-    Args:
-        sentence: why it is well again.
-        actor: the person who resolved it; empty: it recovered.
-        successes_needed: how often in a row it has to be well before that is believed.
-
-    Returns:
-        whether it was resolved by this.
-    """
-    with transaction.atomic(savepoint=False):
-        alert = (
-            Alert.objects.select_for_update().filter(fingerprint=_short(fingerprint), resolved_at__isnull=True).first()
-        )
-        if alert is None:
-            return False
-        if not actor and alert.well_count + 1 < successes_needed:
-            Alert.objects.filter(pk=alert.pk).update(well_count=F("well_count") + 1)
-            return False
-        _resolve(alert, now, sentence, actor)
-    return True
-
-
-def resolve_alerts(fingerprints: Iterable[str], *, now: datetime, sentence: str = "") -> int:
-    """Resolve the open ones of the fingerprints; return how many it were. One question where nothing is open."""
-    open_ones = Alert.objects.filter(fingerprint__in=list(fingerprints), resolved_at__isnull=True)
-    found = list(open_ones.values_list("fingerprint", flat=True))
-    return sum(resolve_alert(fingerprint, now=now, sentence=sentence) for fingerprint in found)
+    """Resolve the open alert of one fingerprint, as `resolve_alerts` does; tell whether it was resolved by this."""
+    count = resolve_alerts([fingerprint], now=now, sentence=sentence, actor=actor, successes_needed=successes_needed)
+    return count > 0
 
 
 def acknowledge(alert_id: int, *, actor: str, note: str = "") -> bool:
@@ -143,63 +151,83 @@ def acknowledge(alert_id: int, *, actor: str, note: str = "") -> bool:
 # --- steps -----------------------------------------------------------------------------------------------------
 
 
-def _values(problem: Problem, now: datetime) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Occurrences:
+    """The same problem so many times: as it was told last, but no less severe than ever."""
+
+    problem: Problem
+    count: int
+
+
+def _merged(problems: Iterable[Problem]) -> dict[str, _Occurrences]:
+    """Return the problems by their fingerprints."""
+    merged: dict[str, _Occurrences] = {}
+    for problem in problems:
+        fingerprint = _stored(problem.fingerprint)
+        before = merged.get(fingerprint, _Occurrences(problem, 0))
+        severity = max(before.problem.severity, problem.severity, key=routing.RANK.__getitem__)
+        parent = problem.parent or before.problem.parent
+        merged[fingerprint] = _Occurrences(replace(problem, severity=severity, parent=parent), before.count + 1)
+    return merged
+
+
+def _values(occurrences: Iterable[_Occurrences], now: datetime) -> dict[str, Any]:
+    """Return the values of the statement that counts the problems."""
+    documents = [_document(same.problem) | {"count": same.count} for same in occurrences]
+    return {"problems": json.dumps(documents), "open": AlertState.OPEN, "severities": Severity.values, "now": now}
+
+
+def _document(problem: Problem) -> dict[str, Any]:
     """Return the columns of the alert. What came from elsewhere may hold what no column can."""
     return {
         "kind": problem.kind,
         "severity": problem.severity,
-        "fingerprint": _short(problem.fingerprint),
-        "subject": problem.subject,
+        "fingerprint": _stored(problem.fingerprint),
+        "subject": text.shortened(text.one_line(problem.subject), LONGEST_SUBJECT),
         "title": columns.line(problem.title),
         "sentence": columns.sentences(problem.sentence),
-        "labels": json.dumps(columns.labels(problem.labels)),
-        "facts": json.dumps(columns.facts(problem.facts)),
+        "labels": columns.labels(problem.labels),
+        "facts": columns.facts(problem.facts),
         "url": problem.url if len(problem.url) <= LONGEST_URL else "",
-        "parent": problem.parent and _short(problem.parent),
-        "now": now,
     }
 
 
 _UPSERT = (
     "INSERT INTO alerts_alert AS alert (kind, severity, fingerprint, subject, title, sentence, labels, facts, url,"
-    " parent_id, state, first_at, last_at, count, well_count, told_severity, untold, handler, note, resolved_by)"
-    " VALUES (%(kind)s, %(severity)s, %(fingerprint)s, %(subject)s, %(title)s, %(sentence)s, %(labels)s, %(facts)s,"
-    " %(url)s,"
-    " (SELECT id FROM alerts_alert WHERE fingerprint = %(parent)s AND resolved_at IS NULL"
-    " AND fingerprint <> %(fingerprint)s), 'open', %(now)s, %(now)s, 1, 0, '', '', '', '', '')"
-    " ON CONFLICT (fingerprint) WHERE resolved_at IS NULL DO UPDATE SET count = alert.count + 1, well_count = 0,"
-    " last_at = GREATEST(alert.last_at, EXCLUDED.last_at), sentence = EXCLUDED.sentence, severity = EXCLUDED.severity,"
-    " facts = EXCLUDED.facts, parent_id = COALESCE(EXCLUDED.parent_id, alert.parent_id)"
+    " state, first_at, last_at, count, well_count, told_severity, untold, handler, note, resolved_by)"
+    " SELECT kind, severity, fingerprint, subject, title, sentence, labels, facts, url, %(open)s, %(now)s, %(now)s,"
+    " count, 0, '', '', '', '', ''"
+    " FROM json_to_recordset(%(problems)s) AS problem (kind text, severity text, fingerprint text, subject text,"
+    " title text, sentence text, labels jsonb, facts jsonb, url text, count integer) ORDER BY fingerprint"
+    " ON CONFLICT (fingerprint) WHERE resolved_at IS NULL DO UPDATE SET count = alert.count + EXCLUDED.count,"
+    " well_count = 0, last_at = GREATEST(alert.last_at, EXCLUDED.last_at), sentence = EXCLUDED.sentence,"
+    " facts = EXCLUDED.facts, severity = (%(severities)s::text[])[GREATEST("
+    "array_position(%(severities)s, alert.severity::text), array_position(%(severities)s, EXCLUDED.severity::text))]"
     " RETURNING *"
 )
 
 
-def _short(fingerprint: str) -> str:
+def _stored(fingerprint: str) -> str:
     """Return the fingerprint as it is stored: a very long one by its digest."""
+    fingerprint = text.one_line(fingerprint)
     if len(fingerprint) <= LONGEST_FINGERPRINT:
         return fingerprint
     digest = hashlib.sha256(fingerprint.encode(errors="replace")).hexdigest()
     return f"{fingerprint[: LONGEST_FINGERPRINT - len(digest)]}{digest}"
 
 
-def _openings(alert: Alert, now: datetime) -> int:
-    return Alert.objects.filter(fingerprint=alert.fingerprint, first_at__gt=now - HOUR).count()
-
-
-def _leave_untold(alert: Alert, why: str) -> None:
-    why = text.shortened(why, columns.LONGEST_LINE)
-    if why != alert.untold:
-        alert.untold = why
-        alert.save(update_fields=["untold"])
-
-
-def _resolve(alert: Alert, now: datetime, sentence: str, actor: str) -> None:
-    Alert.objects.filter(pk=alert.pk).update(
+def _resolve(alerts: list[Alert], now: datetime, sentence: str, actor: str) -> None:
+    Alert.objects.filter(pk__in=[alert.pk for alert in alerts]).update(
         state=AlertState.RESOLVED, resolved_at=now, resolved_by=actor, well_count=0
     )
-    # What it stood over is told for itself from now on, if it comes again.
-    Alert.objects.filter(parent=alert.pk, resolved_at__isnull=True).update(parent=None, untold="")
-    if flapping_of(alert.fingerprint).exists():
-        return  # told once it is calm: repeating.end_flapping
-    said = sentence or (f"Resolved by {actor}." if actor else "It is well again.")
-    routing.tell_of_recovery(alert, now, columns.sentences(said))
+    flaps = opening.flapping_among(alerts)
+    calm = [alert for alert in alerts if alert.fingerprint not in flaps]  # the others: repeating.end_flapping
+    said = columns.sentences(sentence or (f"Resolved by {actor}." if actor else "It is well again."))
+    routing.tell_of_recoveries(_recoveries(calm, said), now)
+
+
+def _recoveries(alerts: list[Alert], said: str) -> list[Announcement]:
+    """Return what is told of the alerts that are over: why, and how many stand under each that are not."""
+    under = families.words_under(alerts)
+    lines = {alert: [said, under[alert.pk]] if alert.pk in under else [said] for alert in alerts}
+    return [Announcement(alert, Telling.RECOVERED, "\n".join(said)) for alert, said in lines.items()]

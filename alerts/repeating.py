@@ -1,5 +1,5 @@
-"""What time alone does to alerts: open ones are told again, silenced ones when the silence is over, and flapping ones
-are judged once they are calm.
+"""What time alone does to alerts: open ones are told again; untold ones when the silence is over, or the parent for
+some time; and flapping ones are judged once they are calm.
 """
 
 from collections.abc import Iterable
@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Q, Subquery
+from django.db.models import Exists, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
-from alerts import recording, routing
+from alerts import families, opening, routing
 from alerts.models import Alert, Channel, Event
+from alerts.routing import Announcement
 from alerts.states import AlertState, Telling
 
 BATCH = 200
@@ -35,8 +36,8 @@ def _repeated_to() -> Iterable[Channel]:
 
 def _due_in(channel: Channel, now: datetime) -> Iterable[int]:
     """Return the open alerts of which the channel was told last so long ago that it wants to be told again."""
-    speaks_for_itself = Q(event__alert__parent__isnull=True) | Q(event__alert__parent__resolved_at__isnull=False)
-    told = routing.told().filter(speaks_for_itself, channel=channel, event__alert__state=AlertState.OPEN)
+    alone = families.on_its_own(now, "event__alert__")
+    told = routing.told().filter(alone, channel=channel, event__alert__state=AlertState.OPEN)
     latest = told.order_by().values("event__alert").annotate(latest=Max("event__at"))
     return latest.filter(latest__lte=now - _pause(channel)).values_list("event__alert", flat=True)
 
@@ -49,18 +50,19 @@ def _repeat(alert_id: int, now: datetime) -> int:
     """Write the repetition and its deliveries, unless a silence covers the alert."""
     with transaction.atomic():
         alert = Alert.objects.select_for_update(skip_locked=True).filter(pk=alert_id, state=AlertState.OPEN).first()
-        if alert is None or routing.silence_over(alert, now):
+        if alert is None or routing.silences_over([alert], now):
             return 0
         channels = _due_channels(alert, now)
         if not channels:
             return 0
-        routing.tell_channels(alert, Telling.REPEATED, now, _still_open(alert), channels)
+        routing.tell(Announcement(alert, Telling.REPEATED, _still_open(alert)), channels, now)
     return 1
 
 
 def _still_open(alert: Alert) -> str:
     times = "once" if alert.count == 1 else f"{alert.count:,} times"
-    return f"{alert.sentence}\nOpen since {alert.first_at:%Y-%m-%d %H:%M} UTC; it occurred {times}."
+    since = f"Open since {alert.first_at:%Y-%m-%d %H:%M} UTC; it occurred {times}."
+    return "\n".join([alert.sentence, since, *families.words_under([alert]).values()])
 
 
 def _due_channels(alert: Alert, now: datetime) -> list[Channel]:
@@ -71,26 +73,18 @@ def _due_channels(alert: Alert, now: datetime) -> list[Channel]:
     ]
 
 
-def tell_unsilenced(*, now: datetime) -> int:
-    """Tell of the alerts that are still open when the silence over them has ended; return how many were looked at."""
-    silence = routing.in_force(now).filter(
-        Q(kind="") | Q(kind=OuterRef("kind")), labels__contained_by=OuterRef("labels")
-    )
-    flapping = recording.flapping_of(OuterRef("fingerprint"))
-    untold = Alert.objects.filter(state=AlertState.OPEN, told_at__isnull=True, parent__isnull=True).exclude(untold="")
-    uncovered = untold.exclude(Exists(silence)).exclude(Exists(flapping)).order_by("first_at")
-    found = list(uncovered.values_list("pk", flat=True)[:BATCH])
-    for alert_id in found:
-        _tell_unsilenced(alert_id, now)
-    return len(found)
-
-
-def _tell_unsilenced(alert_id: int, now: datetime) -> None:
+def tell_untold(*, now: datetime) -> int:
+    """Tell of what is still open when nothing speaks against it any more: the silence over it has ended, it flaps no
+    longer, or its parent was resolved a grace ago; return of how many.
+    """
+    families.rejoin(now, at_most=BATCH)
+    flapping = opening.flapping().filter(alert__fingerprint=OuterRef("fingerprint"))
+    uncovered = opening.awaited().exclude(Exists(routing.covering(now))).exclude(Exists(flapping))
+    alone = uncovered.filter(families.on_its_own(now)).order_by("first_at", "pk")
     with transaction.atomic():
-        still_untold = Alert.objects.filter(pk=alert_id, state=AlertState.OPEN, told_at__isnull=True)
-        alert = still_untold.select_for_update(skip_locked=True).first()
-        if alert is not None:
-            recording.tell_of_opening(alert, now)
+        found = list(alone.select_for_update(skip_locked=True, no_key=True, of=("self",))[:BATCH])
+        opening.tell(found, now)
+    return len(found)
 
 
 def end_flapping(*, now: datetime) -> int:
@@ -101,8 +95,7 @@ def end_flapping(*, now: datetime) -> int:
     """
     changed = Coalesce("resolved_at", "first_at")
     same = Alert.objects.filter(fingerprint=OuterRef("alert__fingerprint")).order_by("-id")
-    flapping = Event.objects.filter(telling=Telling.FLAPPING, alert__isnull=False, ended_at__isnull=True)
-    calm = flapping.annotate(changed=Subquery(same.values_list(changed)[:1])).filter(changed__lte=now - CALM)
+    calm = opening.flapping().annotate(changed=Subquery(same.values_list(changed)[:1])).filter(changed__lte=now - CALM)
     return sum(_end_flapping(event, now) for event in calm.select_related("alert").order_by("at")[:BATCH])
 
 
@@ -117,7 +110,8 @@ def _end_flapping(event: Event, now: datetime) -> int:
         if not Event.objects.filter(pk=event.pk, ended_at__isnull=True).update(ended_at=now):
             return 0
         if latest.resolved_at is not None:
-            routing.tell_of_recovery(alert, now, "It has stopped coming and going, and is well.")
+            well = Announcement(alert, Telling.RECOVERED, "It has stopped coming and going, and is well.")
+            routing.tell_of_recoveries([well], now)
         else:
             _tell_that_it_stayed(event, latest, now)
     return 1
@@ -126,4 +120,4 @@ def _end_flapping(event: Event, now: datetime) -> int:
 def _tell_that_it_stayed(event: Event, alert: Alert, now: datetime) -> None:
     channels = Channel.objects.filter(pk__in=routing.told().filter(event=event).values("channel"))
     text = f"It has stopped coming and going, and stayed. {alert.sentence}"
-    routing.tell_channels(alert, Telling.OPENED, now, text, channels)
+    routing.tell(Announcement(alert, Telling.OPENED, text), channels, now)

@@ -26,7 +26,7 @@ def serve(channel_id: int) -> None:
 
 @shared_task(name="alerts.repeat")
 def repeat() -> None:
-    """Tell open alerts again, silenced ones after the silence, and flapping ones once they are calm."""
+    """Tell open alerts again, untold ones once nothing speaks against that, and flapping ones once they are calm."""
     repeating.repeat_open(now=database_now())
-    repeating.tell_unsilenced(now=database_now())
+    repeating.tell_untold(now=database_now())
     repeating.end_flapping(now=database_now())

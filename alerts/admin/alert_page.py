@@ -6,8 +6,10 @@ from typing import Any
 from django.db.models import Prefetch
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from alerts.admin import cells
+from alerts.families import counted_under
 from alerts.kinds import kind_label
 from alerts.models import Alert, Delivery, Event
 from alerts.states import AlertState
@@ -54,13 +56,21 @@ def _facts(alert: Alert, now: datetime) -> list[tuple[str, Any]]:
         (_("occurrences"), f"{alert.count:,}"),
         (_("told"), cells.told(alert, now)),
         (_("part of"), cells.row_link(alert.parent) if alert.parent else ""),
+        (_("stands over"), _under(alert)),
         (_("handled by"), alert.handler),
         (_("resolved"), when(alert.resolved_at, now) if resolved else ""),
         (_("resolved by"), (alert.resolved_by or _("it recovered")) if resolved else ""),
+        *alert.facts,
         (_("labels"), cells.labels(alert.labels) if alert.labels else ""),
         (_("fingerprint"), format_html("<code>{}</code>", alert.fingerprint)),
     ]
     return [fact for fact in facts if fact[1]]
+
+
+def _under(alert: Alert) -> str:
+    """Return how many open alerts stand under it; empty where none do."""
+    count = counted_under([alert]).get(alert.pk, 0)
+    return ngettext("%(shown)s open alert", "%(shown)s open alerts", count) % {"shown": f"{count:,}"} if count else ""
 
 
 def _latest_events(alert: Alert) -> list[Event]:

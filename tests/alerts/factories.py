@@ -7,7 +7,7 @@ from typing import Any
 
 from alerts.channels.base import Verdict
 from alerts.messages import Message
-from alerts.models import Channel, Delivery
+from alerts.models import Channel, Delivery, Event, Silence
 from alerts.recording import Problem
 from alerts.states import DeliveryOutcome, Severity
 from project.kit.secrets import Secret
@@ -46,6 +46,23 @@ def problem(fingerprint: str = "run_failed:run:1", **fields: Any) -> Problem:
         "labels": {"name": "nightly"},
     }
     return Problem(fingerprint=fingerprint, **values | fields)
+
+
+def make_silence(**fields: Any) -> Silence:
+    """Insert a silence over everything, from a minute before now to a minute after."""
+    minute = timedelta(minutes=1)
+    values = {"starts_at": NOW - minute, "ends_at": NOW + minute, "reason": "Works on the line."}
+    return Silence.objects.create(**values | fields)
+
+
+def tellings() -> list[str]:
+    """Return what the events tell, in their order."""
+    return list(Event.objects.order_by("at", "telling").values_list("telling", flat=True))
+
+
+def told_to(channel: Channel) -> list[str]:
+    """Return what the channel is told, in the order of its writing."""
+    return list(Delivery.objects.filter(channel=channel).order_by("id").values_list("event__telling", flat=True))
 
 
 class Sender:

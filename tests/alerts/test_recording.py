@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,10 +12,10 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from alerts.attention import Attention, tell
-from alerts.models import Alert, Delivery, Event, Silence
-from alerts.recording import FLAPS_AFTER, acknowledge, raise_alert, resolve_alert, resolve_alerts
+from alerts.models import Alert, Delivery, Event
+from alerts.recording import acknowledge, raise_alert, raise_alerts, resolve_alert, resolve_alerts
 from alerts.states import AlertState, Severity
-from tests.alerts.factories import make_channel, problem
+from tests.alerts.factories import make_channel, make_silence, problem, tellings
 from tests.races.helpers import PATIENCE_SECONDS, all_at_once, in_the_background
 from tests.scheduler.factories import NOW
 
@@ -22,15 +23,6 @@ FAILED = "run_failed:run:1"
 MINUTE = timedelta(minutes=1)
 
 pytestmark = pytest.mark.django_db
-
-
-def tellings() -> list[str]:
-    return list(Event.objects.order_by("at", "telling").values_list("telling", flat=True))
-
-
-def silence(**fields: Any) -> Silence:
-    values = {"starts_at": NOW - MINUTE, "ends_at": NOW + MINUTE, "reason": "Works on the line."}
-    return Silence.objects.create(**values | fields)
 
 
 def statements(function: Any) -> int:
@@ -100,6 +92,30 @@ def test_case_62_of_many_who_raise_and_resolve_at_once_each_opening_is_told_once
     assert Event.objects.filter(telling="recovered").count() == Alert.objects.exclude(resolved_at=None).count()
 
 
+def test_many_problems_are_raised_as_each_alone() -> None:
+    make_channel()
+    raise_alert(problem("run_failed:run:2"), now=NOW)
+    alerts = raise_alerts([problem(f"run_failed:run:{number}") for number in (3, 2, 1)], now=NOW + MINUTE)
+    assert [(alert.fingerprint, alert.count, alert.first_at) for alert in alerts] == [
+        ("run_failed:run:3", 1, NOW + MINUTE),
+        ("run_failed:run:2", 2, NOW),
+        ("run_failed:run:1", 1, NOW + MINUTE),
+    ]
+    assert tellings() == ["opened"] * 3
+    assert all(alert.told_at and not alert.untold for alert in alerts)
+
+
+def test_the_same_problem_several_times_at_once_is_counted_so_often_and_told_once() -> None:
+    make_channel()
+    said = [("It failed.", "warning"), ("Badly.", "critical"), ("Again.", "info")]
+    same = [problem(sentence=sentence, severity=Severity(severity)) for sentence, severity in said]
+    for times in (3, 6):
+        [alert] = raise_alerts(same, now=NOW)
+        assert (alert.count, alert.sentence, alert.severity) == (times, "Again.", "critical")
+    assert tellings() == ["opened"]
+    assert raise_alerts([], now=NOW) == []
+
+
 class CallerFailed(Exception):
     """What undoes a transaction in these tests."""
 
@@ -166,6 +182,18 @@ def test_case_58_one_good_result_does_not_end_what_needs_several_in_a_row() -> N
     assert tellings() == ["opened", "recovered"]
 
 
+def test_case_58_each_of_many_has_to_be_well_so_often_in_a_row() -> None:
+    make_channel()
+    raise_alerts([problem("card_failing:1"), problem("card_failing:2")], now=NOW)
+    both = ["card_failing:1", "card_failing:2"]
+    assert resolve_alerts(both, now=NOW, successes_needed=3) == 0
+    raise_alert(problem("card_failing:2"), now=NOW)
+    assert resolve_alerts(both, now=NOW, successes_needed=3) == 0
+    assert resolve_alerts(both, now=NOW, successes_needed=3) == 1
+    assert resolve_alerts(both, now=NOW, successes_needed=3) == 1
+    assert tellings() == ["opened"] * 2 + ["recovered"] * 2
+
+
 def test_several_are_resolved_at_once() -> None:
     for number in range(3):
         raise_alert(problem(f"run_failed:run:{number}"), now=NOW)
@@ -180,89 +208,6 @@ def test_somebody_sees_to_it_only_while_it_is_open() -> None:
     alert.refresh_from_db()
     assert (alert.state, alert.handler, alert.note) == ("acknowledged", "ada", "I look.")
     assert resolve_alert(FAILED, now=NOW)
-
-
-# --- what is not told ------------------------------------------------------------------------------------------------
-
-
-def test_case_64_a_parent_speaks_for_a_burst_of_children() -> None:
-    make_channel()
-    account = raise_alert(problem("account_failing:1", title="Account 1"), now=NOW)
-    for number in range(50):
-        raise_alert(problem(f"card_failing:{number}", parent="account_failing:1"), now=NOW)
-    assert tellings() == ["opened"]
-    children = Alert.objects.filter(parent=account)
-    assert set(children.values_list("untold", flat=True)) == {"Part of “Account 1”."}
-    assert children.count() == 50
-    resolve_alert("account_failing:1", now=NOW)
-    assert tellings() == ["opened", "recovered"]
-
-
-def test_a_child_is_told_for_itself_when_it_comes_again_after_its_parents_end() -> None:
-    make_channel()
-    raise_alert(problem("account_failing:1"), now=NOW)
-    card = problem("card_failing:1", parent="account_failing:1", title="card 1")
-    raise_alert(card, now=NOW)
-    resolve_alert("account_failing:1", now=NOW)
-    raise_alert(card, now=NOW)
-    raise_alert(card, now=NOW)
-    assert Event.objects.filter(telling="opened", title="card 1").count() == 1
-    assert Alert.objects.get(title="card 1").untold == ""
-
-
-def test_a_parent_that_is_not_open_or_is_itself_speaks_for_nobody() -> None:
-    make_channel()
-    raise_alert(problem("card_failing:1", parent="account_failing:1"), now=NOW)
-    raise_alert(problem("card_failing:2", parent="card_failing:2"), now=NOW)
-    raise_alert(problem("card_failing:2", parent="card_failing:2"), now=NOW)
-    assert tellings() == ["opened", "opened"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "covered"),
-    [
-        ({}, True),
-        ({"kind": "run_failed"}, True),
-        ({"kind": "quota_exhausted"}, False),
-        ({"labels": {"name": "nightly"}}, True),
-        ({"labels": {"name": "nightly", "account": "1"}}, False),
-        ({"labels": {"name": "hourly"}}, False),
-        ({"kind": "run_failed", "labels": {"name": "nightly"}}, True),
-        ({"starts_at": NOW}, True),
-        ({"starts_at": NOW + timedelta(seconds=1)}, False),
-        ({"ends_at": NOW}, False),
-        ({"ends_at": NOW + timedelta(seconds=1)}, True),
-    ],
-)
-def test_a_silence_covers_kinds_and_labels_for_its_time(fields: dict[str, Any], covered: bool) -> None:
-    silence(**fields)
-    alert = raise_alert(problem(), now=NOW)
-    assert alert.untold == ("Silenced: Works on the line." if covered else "")
-    assert Event.objects.exists() == (not covered)
-
-
-def test_what_was_silenced_is_told_when_it_comes_again_after_the_silence() -> None:
-    silence()
-    raise_alert(problem(), now=NOW)
-    raise_alert(problem(), now=NOW + 2 * MINUTE)
-    assert tellings() == ["opened"]
-
-
-def test_the_end_of_what_was_told_before_the_silence_is_told() -> None:
-    make_channel()
-    raise_alert(problem(), now=NOW - 2 * MINUTE)
-    silence()
-    resolve_alert(FAILED, now=NOW)
-    assert tellings() == ["opened", "recovered"]
-
-
-def test_what_comes_and_goes_is_told_once_as_flapping() -> None:
-    make_channel()
-    for number in range(20):
-        raise_alert(problem(), now=NOW + number * 18 * MINUTE)
-        resolve_alert(FAILED, now=NOW + (number * 18 + 1) * MINUTE)
-    calm_ones = FLAPS_AFTER - 1
-    assert sorted(tellings()) == sorted(["opened", "recovered"] * calm_ones + ["flapping"])
 
 
 # --- its words -------------------------------------------------------------------------------------------------------
@@ -314,7 +259,7 @@ def test_odd_words_undo_nothing_of_the_callers(fields: dict[str, Any]) -> None:
 def test_a_long_reason_or_a_parents_long_title_fits() -> None:
     raise_alert(problem("account_failing:1", title="x" * 400), now=NOW)
     raise_alert(problem("card_failing:1", parent="account_failing:1"), now=NOW)
-    silence(reason="x" * 300)
+    make_silence(reason="x" * 300)
     raise_alert(problem(), now=NOW)
     assert sorted(len(untold) for untold in Alert.objects.values_list("untold", flat=True)) == [0, 300, 300]
 
@@ -334,10 +279,36 @@ def test_an_opening_costs_the_same_for_one_channel_and_for_many() -> None:
     for _ in range(10):
         make_channel()
     for number in range(10):
-        silence(labels={"account": str(number)})
+        make_silence(labels={"account": str(number)})
     many = statements(lambda: raise_alert(problem("run_failed:run:3"), now=NOW))
     assert alone == many == 8
     assert statements(lambda: resolve_alert("run_failed:run:3", now=NOW)) <= 7
+
+
+def test_thousands_cost_as_many_statements_as_two() -> None:
+    make_channel()
+    make_silence(labels={"card": "1"})
+    raise_alert(problem("account_failing:1"), now=NOW)
+
+    def costs(first: int, count: int) -> list[int]:
+        numbers = range(first, first + count)
+        problems = [
+            problem(f"card_failing:{number}", parent=parent, labels={"card": str(number % 2)})
+            for number in numbers
+            for parent in ["account_failing:1" if number % 4 > 1 else ""]
+        ]
+        worse = [replace(problem, severity=Severity.CRITICAL) for problem in problems]
+        fingerprints = [problem.fingerprint for problem in problems]
+        return [
+            statements(lambda: raise_alerts(problems, now=NOW)),
+            statements(lambda: raise_alerts(problems, now=NOW)),
+            statements(lambda: raise_alerts(worse, now=NOW)),
+            statements(lambda: resolve_alerts(fingerprints, now=NOW, successes_needed=2)),
+            statements(lambda: resolve_alerts(fingerprints, now=NOW, successes_needed=2)),
+        ]
+
+    assert costs(0, 4) == costs(10_000, 2_000)
+    assert Alert.objects.filter(resolved_at__isnull=False).count() == 2_004
 
 
 def test_nothing_to_resolve_costs_one_statement() -> None:

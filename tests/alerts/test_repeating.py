@@ -5,21 +5,17 @@ from datetime import datetime, timedelta
 import pytest
 
 from alerts import delivering, repeating
-from alerts.models import Alert, Channel, Delivery, Event, Silence
-from alerts.recording import FLAPS_AFTER, acknowledge, raise_alert, resolve_alert
-from alerts.repeating import BATCH, CALM, end_flapping, repeat_open, tell_unsilenced
-from tests.alerts.factories import PERMANENT, Clock, Sender, make_channel, problem
+from alerts.models import Alert, Event, Silence
+from alerts.opening import FLAPS_AFTER
+from alerts.recording import acknowledge, raise_alert, resolve_alert
+from alerts.repeating import BATCH, CALM, end_flapping, repeat_open, tell_untold
+from tests.alerts.factories import PERMANENT, Clock, Sender, make_channel, problem, told_to
 from tests.scheduler.factories import NOW
 
 FAILED = "run_failed:run:1"
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 pytestmark = pytest.mark.django_db
-
-
-def told_to(channel: Channel) -> list[str]:
-    """Return what the channel is told, in the order of its writing."""
-    return list(Delivery.objects.filter(channel=channel).order_by("id").values_list("event__telling", flat=True))
 
 
 def flap(times: int = FLAPS_AFTER) -> datetime:
@@ -104,9 +100,9 @@ def test_what_is_still_open_after_its_silence_is_told_once() -> None:
     raise_alert(problem("run_failed:run:1"), now=NOW)
     raise_alert(problem("run_failed:run:2"), now=NOW)
     resolve_alert("run_failed:run:2", now=NOW)
-    assert tell_unsilenced(now=NOW + HOUR - MINUTE) == 0
-    assert tell_unsilenced(now=NOW + HOUR) == 1
-    assert tell_unsilenced(now=NOW + HOUR) == 0
+    assert tell_untold(now=NOW + HOUR - MINUTE) == 0
+    assert tell_untold(now=NOW + HOUR) == 1
+    assert tell_untold(now=NOW + HOUR) == 0
     assert told_to(channel) == ["opened"]
     assert Alert.objects.get(fingerprint="run_failed:run:1").untold == ""
 
@@ -117,7 +113,7 @@ def test_a_silence_of_other_labels_holds_nothing_back() -> None:
     Silence.objects.create(labels={"name": "hourly"}, starts_at=NOW, ends_at=NOW + 9 * HOUR, reason="Known.")
     raise_alert(problem(), now=NOW)
     assert told_to(channel) == []
-    assert tell_unsilenced(now=NOW + HOUR) == 1
+    assert tell_untold(now=NOW + HOUR) == 1
     assert told_to(channel) == ["opened"]
 
 
@@ -127,7 +123,7 @@ def test_what_is_part_of_an_open_alert_or_flaps_is_not_told_as_if_it_had_been_si
     raise_alert(problem("card_failing:1", parent="account_failing:1"), now=NOW)
     ended = flap()
     raise_alert(problem(), now=ended)
-    assert tell_unsilenced(now=ended + MINUTE) == 0
+    assert tell_untold(now=ended + MINUTE) == 0
 
 
 # --- flapping --------------------------------------------------------------------------------------------------------
