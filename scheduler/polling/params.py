@@ -7,7 +7,6 @@ from typing import Any
 
 from quotas.ratelimit import LimiterError, Window
 from quotas.ratelimit.windows import checked_windows
-from scheduler.polling.carriers.base import GatewayKind
 from scheduler.polling.models import PollingParams
 
 SHARED_QUEUE = "polling.card"
@@ -52,24 +51,19 @@ class Params:
     defaults: frozenset[str]
 
 
-def resolved(row: PollingParams | None, kind: GatewayKind | None = None) -> Params:
+def resolved(row: PollingParams | None, **usual: Any) -> Params:
     """Return what holds for an account.
 
     Args:
         row: what somebody has set for it; None: nothing.
-        kind: its gateway, which knows how much an account of its carrier usually bears.
+        usual: what its gateway takes for usual, by the names of `DEFAULTS`; empty: it takes nothing for usual.
 
     Raises:
         LimiterError: the row's rate windows cannot be used; `defining` lets none of them be saved.
     """
-    usual = DEFAULTS if kind is None else DEFAULTS | _usual_of(kind)
+    known = {name: value for name, value in usual.items() if value}
     said = {} if row is None else _said(row)
-    return Params(**(usual | said), defaults=frozenset(DEFAULTS.keys() - said.keys()))
-
-
-def _usual_of(kind: GatewayKind) -> dict[str, Any]:
-    known = {"rate_windows": kind.windows, "max_concurrency": kind.concurrency}
-    return {name: value for name, value in known.items() if value}
+    return Params(**(DEFAULTS | known | said), defaults=frozenset(DEFAULTS.keys() - said.keys()))
 
 
 def _said(row: PollingParams) -> dict[str, Any]:

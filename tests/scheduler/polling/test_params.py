@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from quotas.ratelimit import LimiterError, Window
-from scheduler.polling.carriers.base import AccountSettings, Credentials, GatewayKind
 from scheduler.polling.models import PollingParams
 from scheduler.polling.params import DEFAULTS, SHARED_QUEUE, as_column, resolved, windows_of
-
-
-def kind(**usual: Any) -> GatewayKind:
-    """Return a gateway that is never made."""
-    return GatewayKind("jasper", "Jasper", AccountSettings, Credentials, make=pytest.fail, **usual)
 
 
 def row(**said: Any) -> PollingParams:
@@ -39,17 +33,17 @@ def test_what_the_row_says_is_no_default_any_more() -> None:
 
 
 def test_what_a_gateway_takes_for_usual_is_still_a_default() -> None:
-    params = resolved(row(), kind(windows=(Window(2, 1),), concurrency=1))
+    params = resolved(row(), rate_windows=(Window(2, 1),), max_concurrency=1)
     assert (params.rate_windows, params.max_concurrency) == ((Window(2, 1),), 1)
     assert {"rate_windows", "max_concurrency"} <= params.defaults
 
 
 def test_a_gateway_that_knows_no_limit_leaves_the_default() -> None:
-    assert resolved(None, kind()).rate_windows == DEFAULTS["rate_windows"]
+    assert resolved(None, rate_windows=(), max_concurrency=None).rate_windows == DEFAULTS["rate_windows"]
 
 
 def test_an_empty_list_of_windows_means_no_limit() -> None:
-    params = resolved(row(rate_windows=[]), kind(windows=(Window(2, 1),)))
+    params = resolved(row(rate_windows=[]), rate_windows=(Window(2, 1),))
     assert params.rate_windows == ()
     assert "rate_windows" not in params.defaults
 
