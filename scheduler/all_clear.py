@@ -1,5 +1,6 @@
 """What was wrong and is well again, by the rows: the alerts of schedules, runs and quotas are resolved by a scan, so
-that no fast way of a run has to ask whether there was one.
+that no fast way of a run has to ask whether there was one. Rows prove that a problem is gone, so seeing that once is
+enough (see `resolve_alerts` on when it is not).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from alerts.models import Alert
-from alerts.recording import resolve_alert
+from alerts.recording import resolve_alerts
 from quotas.attention import Kind as QuotaKind
 from quotas.models import Quota
 from quotas.states import Verdict
@@ -21,9 +22,8 @@ HOUR = timedelta(hours=1)
 
 
 def resolve_what_is_well(*, now: datetime) -> int:
-    """Resolve the open alerts whose problem is gone; return how many it were.
-
-    One question a kind, of the alerts that are open.
+    """Resolve the open alerts whose problem is gone; return how many it were. The statements grow with the kinds of
+    what is open, and not with its number.
     """
     by_kind: dict[str, dict[int, list[Alert]]] = {}
     for alert in Alert.objects.filter(kind__in=WELL, resolved_at__isnull=True):
@@ -34,8 +34,8 @@ def resolve_what_is_well(*, now: datetime) -> int:
 
 def _resolve(kind: str, alerts: Mapping[int, list[Alert]], now: datetime) -> int:
     is_well, sentence = WELL[kind]
-    well = is_well(alerts, now)
-    return sum(resolve_alert(alert.fingerprint, now=now, sentence=sentence) for alert in well)
+    well = [alert.fingerprint for alert in is_well(alerts, now)]
+    return resolve_alerts(well, now=now, sentence=sentence) if well else 0
 
 
 # --- by kind ---------------------------------------------------------------------------------------------------

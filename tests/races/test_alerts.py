@@ -1,18 +1,25 @@
 """Many raise and send at once, and senders are killed: each event is told at most once, and none is forgotten."""
 
+import threading
 from collections import Counter
 from functools import partial
+from typing import Any
 
 import pytest
+from django.db import transaction
+from django.db.models import Q
 
 from alerts import delivering, digesting
 from alerts.delivering import LOST_SENDER, SENDER_LEASE
+from alerts.families import GRACE
 from alerts.models import Alert, Channel, Delivery, DeliveryTry, Event
-from alerts.recording import raise_alert, resolve_alert
+from alerts.recording import Problem, raise_alert, raise_alerts, resolve_alert, resolve_alerts
+from alerts.repeating import tell_untold
+from alerts.states import Severity
 from project.kit.clock import database_now
-from tests.alerts.factories import AMBIGUOUS, RETRY, SENT, Clock, Sender, make_channel, problem, states
+from tests.alerts.factories import AMBIGUOUS, RETRY, SENT, Clock, Sender, make_channel, problem, states, told_to
 from tests.processes import Processes
-from tests.races.helpers import all_at_once, do_elsewhere
+from tests.races.helpers import PATIENCE_SECONDS, all_at_once, do_elsewhere, in_the_background, run_after
 from tests.scheduler.factories import NOW
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -54,6 +61,87 @@ def test_what_is_raised_again_amid_its_end_is_a_new_alert_or_counted_and_never_l
     raise_alert(problem(), now=NOW)
     all_at_once(partial(resolve_alert, FAILED, now=NOW), partial(raise_alert, problem(), now=NOW))
     assert sum(Alert.objects.values_list("count", flat=True)) == 2
+
+
+def cards(count: int, **fields: Any) -> list[Problem]:
+    return [problem(f"card_failing:{number}", kind="card_failing", **fields) for number in range(count)]
+
+
+def test_case_62_two_bulks_of_the_same_problems_in_opposite_orders_wait_for_each_other_and_open_each_once() -> None:
+    make_channel()
+    forth = cards(200)
+    back = forth[::-1]
+    for times in (4, 8, 12):
+        all_at_once(*[partial(raise_alerts, problems, now=NOW) for problems in (forth, back)] * 2)
+        assert set(Alert.objects.values_list("count", flat=True)) == {times}
+    assert Alert.objects.count() == Event.objects.count() == Delivery.objects.count() == 200
+
+
+def test_case_62_bulks_that_raise_and_resolve_the_same_in_opposite_orders_tell_each_opening_and_end_once() -> None:
+    make_channel()
+    forth = cards(100)
+    ends = [problem.fingerprint for problem in forth[::-1]]
+    for _ in range(3):
+        all_at_once(
+            *[partial(raise_alerts, forth, now=NOW), partial(resolve_alerts, ends, now=NOW)] * 2,
+        )
+    resolve_alerts(ends, now=NOW)
+    assert sum(Alert.objects.values_list("count", flat=True)) == 600
+    told = Counter(Event.objects.values_list("alert", "telling"))
+    assert set(told.values()) == {1}
+    assert not Alert.objects.filter(resolved_at__isnull=True).exists()
+
+
+def test_case_62_of_eight_who_raise_it_as_more_severe_one_tells_those_who_want_that() -> None:
+    channel = make_channel(least_severity="critical")
+    raise_alert(problem(), now=NOW)
+    all_at_once(*[partial(raise_alert, problem(severity=Severity.CRITICAL), now=NOW)] * 8)
+    assert told_to(channel) == ["opened"]
+
+
+def test_a_parent_that_comes_waits_for_nobody_who_raises_its_children_in_this_moment() -> None:
+    make_channel()
+    labels = {"account": "1"}
+    raise_alerts(cards(2, labels=labels), now=NOW)
+    holds, go_on = threading.Event(), threading.Event()
+
+    def raise_one_and_then_the_account() -> None:
+        with transaction.atomic():
+            raise_alert(cards(1, labels=labels)[0], now=NOW)
+            holds.set()
+            go_on.wait(PATIENCE_SECONDS)
+            raise_alert(problem("account_failing:1"), now=NOW)
+
+    with in_the_background(raise_one_and_then_the_account):
+        assert holds.wait(PATIENCE_SECONDS)
+        do_elsewhere(lambda: raise_alert(problem("account_failing:1"), now=NOW, over=Q(labels__account="1")))
+        assert [card.parent_id is None for card in Alert.objects.filter(kind="card_failing").order_by("pk")] == [
+            True,
+            False,
+        ]
+        go_on.set()
+    raise_alert(problem("account_failing:1"), now=NOW, over=Q(labels__account="1"))
+    assert not Alert.objects.filter(kind="card_failing", parent=None).exists()
+
+
+def test_what_a_sender_takes_in_this_moment_is_left_to_it_when_a_parent_comes() -> None:
+    channel = make_channel()
+    raise_alerts(cards(1), now=NOW)
+    over = partial(raise_alert, problem("account_failing:1", title="Account 1"), now=NOW, over=Q(kind="card_failing"))
+    with run_after("alerts.digesting.next_message", over):  # it has locked the delivery, and not yet written so
+        delivering.serve(channel.pk, send=Sender(), clock=Clock())
+    assert states() == ["sent", "sent"]
+    assert Alert.objects.get(kind="card_failing").told_at == NOW
+
+
+def test_a_parent_that_ends_before_its_child_is_written_speaks_on_for_the_grace_and_no_longer() -> None:
+    channel = make_channel()
+    raise_alert(problem("account_failing:1"), now=NOW)
+    with run_after("alerts.families.join", partial(resolve_alert, "account_failing:1", now=NOW)):
+        raise_alerts(cards(1, parent="account_failing:1"), now=NOW)
+    assert told_to(channel) == ["opened", "recovered"]
+    assert tell_untold(now=NOW + GRACE) == 1
+    assert told_to(channel) == ["opened", "recovered", "opened"]
 
 
 @pytest.mark.usefixtures("one_by_one")
