@@ -39,7 +39,7 @@ class Access:
         """Return the gateway of the account.
 
         Raises:
-            BadAddress: an address may not be called any more.
+            BadAddress: an address in its settings may not be called any more.
         """
         return self.kind.make(self.settings, self.credentials, http, gate)
 
@@ -56,7 +56,7 @@ def kind_of(name: str) -> GatewayKind:
 
 
 def read_access(gateway: str, settings: Mapping[str, Any], credentials: Mapping[str, Any]) -> Access:
-    """Return the account's access, when it is saved and when it is used.
+    """Return the account's access: what is looked at when it is saved, and again when it is used.
 
     Raises:
         BadSettings: with a sentence for every field that is wrong.

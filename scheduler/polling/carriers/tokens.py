@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from dataclasses import dataclass, field
 
 from project.kit.clock import elapsed
@@ -58,7 +59,8 @@ class TokenKeeper:
 
     async def _renewed(self) -> str:
         if self._renewal is None:
-            self._renewal = asyncio.create_task(self._renew())
+            # It outlives the step of whoever comes first, so it takes nothing of its context along.
+            self._renewal = asyncio.create_task(self._renew(), context=Context())
             self._renewal.add_done_callback(self._forget)
         return await asyncio.shield(self._renewal)  # whoever gives up waiting does not end it for the others
 
