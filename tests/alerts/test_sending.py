@@ -1,7 +1,12 @@
 """Sending one message: whatever the way does, what comes of it is a verdict, without an address in it."""
 
 import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,12 +14,14 @@ from django.core import mail
 from pytest_django import Settings
 
 from alerts import sending
+from alerts.delivering import SENDER_LEASE
 from alerts.digesting import message_of
 from alerts.models import Event
 from alerts.sending import send
 from alerts.states import DeliveryOutcome, Severity, Telling
+from project.kit.outbound.posting import FAREWELL_SECONDS
 from tests.alerts.factories import make_channel
-from tests.kit.outbound.receivers import answer, ok, read_request, receiver
+from tests.kit.outbound.receivers import PATIENCE_SECONDS, answer, ok, read_request, receiver
 from tests.scheduler.factories import NOW
 
 pytestmark = pytest.mark.django_db
@@ -135,3 +142,89 @@ def test_a_service_of_apprise_that_is_allowed_is_called(settings: Settings) -> N
     with receiver(answer(ok(), heard=heard)) as running:
         outcome(f"ntfy://127.0.0.1:{running.port}/topic-token", format="apprise")
     assert heard
+
+
+# --- e-mail through a server that takes its time -------------------------------------------------------------------
+
+
+class MailServer:
+    """Speaks SMTP until it is to drip: then it answers a byte at a time and never comes to an end.
+
+    Attributes:
+        letters: those that came whole.
+        left: the other side has hung up.
+    """
+
+    def __init__(self, *, drips_at: bytes) -> None:
+        self._drips_at = drips_at
+        self.letters: list[bytes] = []
+        self.left = threading.Event()
+
+    def behave(self, connection: socket.socket) -> None:
+        for line in self._lines(connection):
+            word = line.split(b" ")[0].strip().upper()
+            if word == self._drips_at:
+                return self._drip(connection)
+            connection.sendall(_REPLIES.get(word, b"250 ok\r\n"))
+
+    def _lines(self, connection: socket.socket) -> Iterator[bytes]:
+        yield b"GREETING"
+        with connection.makefile("rb") as lines:
+            for line in lines:
+                yield line
+                if line.upper().startswith(b"DATA"):
+                    self.letters.append(b"".join(iter(lines.readline, b".\r\n")))
+                    yield b"."
+
+    def _drip(self, connection: socket.socket) -> None:
+        connection.settimeout(0.05)
+        while not self.left.is_set():
+            connection.sendall(b"2")
+            with suppress(TimeoutError):
+                if not connection.recv(1000):
+                    self.left.set()
+
+
+_REPLIES = {b"GREETING": b"220 hello\r\n", b"DATA": b"354 go on\r\n", b"QUIT": b"221 bye\r\n"}
+
+
+@contextmanager
+def mail_server(settings: Settings, monkeypatch: pytest.MonkeyPatch, *, drips_at: bytes) -> Iterator[MailServer]:
+    """Have letters go to such a server, with little time for each."""
+    server = MailServer(drips_at=drips_at)
+    monkeypatch.setattr(sending, "LETTER_SECONDS", 1.0)
+    with receiver(server.behave) as running:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", running.port
+        yield server
+        server.left.set()
+
+
+def test_a_letter_whose_receipt_drips_is_given_up_and_is_not_under_way_any_more(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mail_server(settings, monkeypatch, drips_at=b".") as server:
+        assert outcome("a@example.org", format="email") == (DeliveryOutcome.AMBIGUOUS, None)
+        assert server.left.wait(PATIENCE_SECONDS)
+    assert len(server.letters) == 1
+
+
+def test_a_letter_that_was_not_begun_in_time_is_certainly_not_sent(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mail_server(settings, monkeypatch, drips_at=b"GREETING") as server:
+        assert outcome("a@example.org", format="email") == (DeliveryOutcome.RETRY, None)
+    assert server.letters == []
+
+
+def test_a_letter_that_was_taken_is_sent_though_the_farewell_drips(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mail_server(settings, monkeypatch, drips_at=b"QUIT") as server:
+        assert outcome("a@example.org", format="email") == (DeliveryOutcome.SENT, None)
+        assert server.left.wait(PATIENCE_SECONDS)
+
+
+def test_no_message_outlasts_the_lease_of_its_sender() -> None:
+    longest = max(sending.TIMEOUT_SECONDS + FAREWELL_SECONDS, sending.LETTER_SECONDS)
+    assert timedelta(seconds=1.25 * longest) < SENDER_LEASE
