@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from alerts.channels.text import one_line
@@ -11,7 +11,7 @@ from scheduler.polling.carriers.base import CarrierError, Reading
 from scheduler.polling.carriers.documents import Expression, as_text
 from scheduler.polling.carriers.http_json.parts import Fields
 from scheduler.polling.carriers.units import NoAmount, to_bytes
-from scheduler.polling.states import CheckType, ErrorClass
+from scheduler.polling.states import CardState, CheckType, ErrorClass, RealName
 
 LONGEST_PACKAGE = 100
 # Of each check, the column that is its value.
@@ -25,8 +25,6 @@ _DIGITS = re.compile(r"[0-9]{14}")
 _SINCE_1970 = re.compile(r"[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{12,13}")
 # From here on a number of seconds would be of the year 5138, so it is milliseconds.
 _MILLISECONDS_FROM = 10**11
-
-Word = TypeVar("Word")
 
 
 class Reader:
@@ -76,13 +74,13 @@ class Reader:
     def _text(self, document: Any, name: str) -> str:
         return as_text(self._found(document, name))
 
-    def _word(self, document: Any, name: str, words: Mapping[str, Word]) -> Word | None:
+    def _word(self, document: Any, name: str, words: Mapping[str, CardState] | Mapping[str, RealName]) -> str | None:
         text = self._text(document, name)
         if text and text not in words:
             raise self._malformed(
                 f"says {name} “{self._quoted(text)}”, which the settings do not know: add it to {name}s"
             )
-        return words[text] if text else None
+        return words[text].value if text else None
 
     def _bytes(self, document: Any, name: str) -> int | None:
         value = self._found(document, name)
