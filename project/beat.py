@@ -30,6 +30,8 @@ SCANS = {
         "scheduler.replan", timedelta(minutes=10), "rules of zones change, clocks jump and return"
     ),
     "seal ended runs": Scan("scheduler.seal_ended", timedelta(seconds=10), "whoever looks at a run can verify it"),
+    "dispatch cards": Scan("polling.dispatch", timedelta(seconds=1), "each second has its calls"),
+    "end card storms": Scan("polling.end_storms", timedelta(seconds=30), "an account that is well again is told"),
     "rescue lost runs": Scan("scheduler.rescue_lost", timedelta(seconds=5), "an expired lease frees its run"),
 }
 

@@ -29,8 +29,12 @@ def refuse_errors(**_: Any) -> None:
 
 
 @signals.worker_init.connect
-def wire_worker(**_: Any) -> None:
+def wire_worker(sender: Any, **_: Any) -> None:
     """Make a starting worker one of Tideline's, once its apps are loaded."""
-    from project import worker
+    from project import pollers, worker
 
-    worker.wire()
+    queues = list(sender.app.amqp.queues.consume_from)
+    if pollers.reads(queues):
+        pollers.wire(queues)
+    else:
+        worker.wire()

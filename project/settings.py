@@ -174,6 +174,9 @@ TIDELINE_ALLOW_COMMANDS = flag("TIDELINE_ALLOW_COMMANDS", False)
 TIDELINE_LEASE_SECONDS = number("TIDELINE_LEASE_SECONDS", 30)
 TIDELINE_POLLING_LEASE_SECONDS = number("TIDELINE_POLLING_LEASE_SECONDS", 60)  # of a claimed card
 TIDELINE_POLLING_RENEW_SECONDS = number("TIDELINE_POLLING_RENEW_SECONDS", 15)
+TIDELINE_POLLER_CARDS = number("TIDELINE_POLLER_CARDS", 1000)  # that one poller holds at once
+# Queues beside polling.card that accounts name for pollers of their own.
+TIDELINE_POLLING_QUEUES = words("TIDELINE_POLLING_QUEUES")
 TIDELINE_QUEUE_LIMIT = number("TIDELINE_QUEUE_LIMIT", 1000)  # hints that may wait in the broker
 TIDELINE_RESUME_DEADLINE_SECONDS = number("TIDELINE_RESUME_DEADLINE_SECONDS", 300)  # until a worker begins it
 TIDELINE_QUOTA_EVENTS = flag("TIDELINE_QUOTA_EVENTS", True)  # off: the fallback poll alone resumes

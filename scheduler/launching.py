@@ -11,15 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from celery import current_app
-from celery.utils import uuid
 from django.conf import settings
 from django.db import connection
 from kombu.exceptions import KombuError
 from kombu.messaging import Producer
 from redis.exceptions import RedisError
 
-from scheduler import pausing, quiet_hours, running
+from scheduler import hints, pausing, quiet_hours, running
 from scheduler.jobs.registry import short_jobs
 from scheduler.transitions import Claim
 
@@ -65,9 +63,7 @@ def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
         limit: so many runs at most; None: as many as there is room for hints, of which several short runs share one.
     """
     try:
-        with current_app.producer_pool.acquire(block=True, timeout=5) as producer:
-            # Left to itself kombu tries for six seconds, in which whoever scans here scans nothing else.
-            producer.connection.ensure_connection(max_retries=1, interval_start=0)
+        with hints.reached_broker() as producer:
             return _fill(producer, _room(producer), limit, now)
     except (KombuError, RedisError, OSError) as error:
         return _unreachable(error)
@@ -126,32 +122,29 @@ def _without_refused(leased: Sequence[_Leased], now: datetime) -> list[_Leased]:
 
 
 def _send(producer: Producer, leased: Sequence[_Leased], now: datetime) -> Launched:
-    hints = list(_hints(leased))
+    grouped = list(_grouped(leased))
     try:
         with producer.batch():
-            for hint in hints:
+            for hint in grouped:
                 _publish(producer, hint, now)
     except (KombuError, RedisError, OSError) as error:
         running.give_back([item.claim for item in leased])
         return _unreachable(error)
-    return Launched(runs=len(leased), hints=len(hints))
+    return Launched(runs=len(leased), hints=len(grouped))
 
 
 def _publish(producer: Producer, hint: Sequence[Claim], now: datetime) -> None:
-    """Send the message that `apply_async` would send; that takes four times as long, to ask each time what is known:
-    the queue, the options, the parent."""
-    headers, properties, body, _ = current_app.amqp.as_task_v2(
-        uuid(),
+    hints.publish(
+        producer,
         RUN_TASK,
-        args=[[[claim.run_id, claim.token] for claim in hint]],
-        argsrepr=" ".join(f"#{claim.run_id}" for claim in hint),
-        kwargsrepr="{}",
+        [[[claim.run_id, claim.token] for claim in hint]],
+        queue=QUEUE,
+        shown=" ".join(f"#{claim.run_id}" for claim in hint),
+        launched_at=now.isoformat(),
     )
-    headers["launched_at"] = now.isoformat()
-    producer.publish(body, exchange="", routing_key=QUEUE, headers=headers, serializer="json", **properties)
 
 
-def _hints(leased: Sequence[_Leased]) -> Iterator[list[Claim]]:
+def _grouped(leased: Sequence[_Leased]) -> Iterator[list[Claim]]:
     """Group the runs into hints: one each, but several short runs together, in the order of their urgency."""
     short = short_jobs()
     together: list[Claim] = []

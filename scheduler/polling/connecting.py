@@ -1,4 +1,4 @@
-"""The clients of the Redis that holds the live order. They give up quickly: whoever waits for it does something else."""
+"""The clients of the Redis that holds the live order. They give up soon, so that it delays nobody by much."""
 
 import functools
 

@@ -1,0 +1,21 @@
+"""How a Celery worker becomes a poller: one process, whose tasks only hand batches to the event loop beside them.
+
+Wired to Celery's signals by project/celery.py. A poller holds no runs, has no children and scans nothing.
+"""
+
+from collections.abc import Sequence
+
+from celery import signals
+
+from scheduler.polling import engine
+
+
+def reads(queues: Sequence[str]) -> bool:
+    """Tell whether a worker that reads these queues is a poller."""
+    return any(queue.startswith("polling.") for queue in queues)
+
+
+def wire(queues: Sequence[str]) -> None:
+    """Take over the signals of a worker that reads these queues."""
+    engine.begin(queues)
+    signals.worker_shutdown.connect(lambda **_: engine.end(), weak=False)

@@ -1,0 +1,135 @@
+"""How calls to one account are let through: so many at one time over all pollers, and each in its slot of the limiter.
+
+What waits here has asked nothing yet, so the waiting counts for no step's timeout.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
+from uuid import uuid4
+
+from redis.asyncio import Redis
+
+from quotas.ratelimit import AsyncLimiter, Refused
+from scheduler.polling.carriers.base import Busy
+
+# A place that nobody gives back, because its poller was killed, is free again after so long.
+PLACE_LEASE_SECONDS = 60
+# So often is looked for a free place; of each process only as many callers look as there are places.
+LOOK_SECONDS = 0.02
+
+_ENTER = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
+"""
+
+_step: ContextVar[asyncio.Timeout | None] = ContextVar("the step's timeout", default=None)
+
+
+@asynccontextmanager
+async def step(seconds: float) -> AsyncIterator[None]:
+    """Give what is within so many seconds, not counting what it waits at a gate.
+
+    Raises:
+        TimeoutError: they are over.
+    """
+    async with asyncio.timeout(seconds) as timeout:
+        token = _step.set(timeout)
+        try:
+            yield
+        finally:
+            _step.reset(token)
+
+
+@asynccontextmanager
+async def _not_counted() -> AsyncIterator[None]:
+    """Stop the clock of the step, if there is one, while it waits."""
+    timeout, loop = _step.get(), asyncio.get_running_loop()
+    until = timeout.when() if timeout is not None else None
+    if timeout is None or until is None:
+        yield
+        return
+    left = until - loop.time()
+    timeout.reschedule(None)
+    try:
+        yield
+    finally:
+        timeout.reschedule(loop.time() + left)
+
+
+class AccountGate:
+    """The gate of one account in one process; see carriers.base.Gate.
+
+    Args:
+        limiter: None: no rate windows limit the account.
+        places: None: as many calls at one time as there are.
+        max_wait: seconds that a call may wait for its place, and again for its slot.
+    """
+
+    def __init__(self, limiter: AsyncLimiter | None, places: "Places | None", max_wait: float) -> None:
+        self._limiter, self._places, self._max_wait = limiter, places, max_wait
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[None]:
+        """Let one call through.
+
+        Raises:
+            Busy: it would have to wait for too long.
+        """
+        async with AsyncExitStack() as stack:
+            async with _not_counted():
+                if self._places is not None:
+                    await stack.enter_async_context(self._places.one(self._max_wait))
+                await self._slot()
+            yield
+
+    async def _slot(self) -> None:
+        if self._limiter is None:
+            return
+        try:
+            await self._limiter.wait(max_wait=self._max_wait)
+        except Refused as refused:
+            raise Busy(refused.seconds) from None
+
+
+class Places:
+    """So many calls at one time, over all processes that share the key.
+
+    Args:
+        key: in Redis; who is calling, and until when at most.
+    """
+
+    def __init__(self, redis: Redis, key: str, count: int) -> None:
+        self._redis, self._key, self._count = redis, key, count
+        self._enter = redis.register_script(_ENTER)
+        self._here = asyncio.Semaphore(count)
+
+    @asynccontextmanager
+    async def one(self, max_wait: float) -> AsyncIterator[None]:
+        """Hold one of the places.
+
+        Raises:
+            Busy: none became free within so many seconds.
+        """
+        caller = uuid4().hex
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(max_wait):
+                    await stack.enter_async_context(self._here)
+                    await self._take(caller)
+            except TimeoutError:
+                raise Busy(max_wait) from None
+            try:
+                yield
+            finally:
+                await self._redis.zrem(self._key, caller)
+
+    async def _take(self, caller: str) -> None:
+        while not await self._enter([self._key], [caller, self._count, PLACE_LEASE_SECONDS * 1000]):
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,139 @@
+"""What makes a worker process a poller: an event loop in a thread of its own, on which everything is asked."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
+from uuid import uuid4
+
+from django.conf import settings
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from scheduler.polling import accounts, capacity, connecting
+from scheduler.polling.carriers.sessions import open_session
+from scheduler.polling.gateways import Gateways
+from scheduler.polling.leases import Leases
+from scheduler.polling.poller import Poller
+from scheduler.polling.queue.entries import Claim
+from scheduler.polling.queue.queue import AsyncQueue
+from scheduler.polling.rows import Rows
+
+logger = logging.getLogger(__name__)
+
+# What is in work has so long to end when the process is asked to stop; the rest is given back.
+GRACE_SECONDS = 7.0
+LOOK_SECONDS = 0.1
+SAY_SECONDS = capacity.SAID_SECONDS / 3
+
+
+class Engine:
+    """Polls in the background of this process, and says for its queues how many cards it can hold.
+
+    Args:
+        queues: from which this process is given its batches.
+    """
+
+    def __init__(self, queues: Sequence[str]) -> None:
+        self._queues, self._name = queues, uuid4().hex
+        self._poller: Future[Poller] = Future()
+        self._stopping = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def submit(self, account_id: int, claims: Sequence[Claim]) -> None:
+        """Take a batch, and return at once."""
+        poll = self._poller.result().poll(account_id, claims)
+        asyncio.run_coroutine_threadsafe(poll, self._loop).add_done_callback(partial(_log_failure, account_id))
+
+    def stop(self) -> None:
+        """Let what is in work end for a while, give the rest back, and return when that is done."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._work())
+
+    async def _work(self) -> None:
+        redis, rows = connecting.async_client(), Rows("rows of the poller")
+        queue = AsyncQueue(redis)
+        leases = Leases(
+            queue,
+            lease_seconds=settings.TIDELINE_POLLING_LEASE_SECONDS,
+            renew_seconds=settings.TIDELINE_POLLING_RENEW_SECONDS,
+        )
+        async with redis, open_session() as http:
+            gateways = Gateways(redis, http, lambda account_id: rows.call(accounts.to_ask, account_id))
+            poller = Poller(queue=queue, gateways=gateways, leases=leases, rows=rows)
+            running = asyncio.gather(poller.run(), self._say_for_ever(redis))
+            self._poller.set_result(poller)
+            await self._end_of_work(leases)
+            running.cancel()
+            await self._give_back(redis, leases)
+        await rows.close()
+
+    async def _end_of_work(self, leases: Leases) -> None:
+        """Wait until the process is asked to stop, and then a while for what is in work."""
+        loop = asyncio.get_running_loop()
+        while not self._stopping.is_set():
+            await asyncio.sleep(LOOK_SECONDS)
+        until = loop.time() + GRACE_SECONDS
+        while len(leases) and loop.time() < until:
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _say_for_ever(self, redis: Redis) -> None:
+        while True:
+            try:
+                await self._say(redis, 0 if self._stopping.is_set() else settings.TIDELINE_POLLER_CARDS)
+            except RedisError as error:
+                logger.warning("nobody learns what this poller can hold: %s", type(error).__name__)
+            await asyncio.sleep(SAY_SECONDS)
+
+    async def _say(self, redis: Redis, cards: int) -> None:
+        for queue in self._queues:
+            await capacity.say(redis, queue, self._name, cards)
+
+    async def _give_back(self, redis: Redis, leases: Leases) -> None:
+        try:
+            await self._say(redis, 0)
+            await leases.give_back_all()
+        except RedisError as error:
+            logger.warning("what was in work is free again when its leases end: %s", type(error).__name__)
+
+
+_here: list[Engine] = []
+
+
+def begin(queues: Sequence[str]) -> None:
+    """Make this process a poller of the queues."""
+    _here.append(Engine(queues))
+    _here[0].start()
+
+
+def here() -> Engine:
+    """Return the engine of this process.
+
+    Raises:
+        LookupError: it is no poller.
+    """
+    if not _here:
+        raise LookupError("Only pollers take batches of cards: start the worker with --queues polling.card.")
+    return _here[0]
+
+
+def end() -> None:
+    """Stop the engine of this process."""
+    _here.pop().stop()
+
+
+def _log_failure(account_id: int, polled: Future[None]) -> None:
+    if not polled.cancelled() and (error := polled.exception()) is not None:
+        # Its cards come again when their leases end.
+        logger.error("a batch of the account %s failed", account_id, exc_info=error)

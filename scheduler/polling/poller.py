@@ -1,0 +1,108 @@
+"""A poller: batches of claimed cards come in, are asked on one event loop, and are settled in bulk.
+
+Each card is held by a lease that is renewed until its result is safe.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from django.db import DatabaseError
+
+from project.kit.clock import database_now
+from scheduler.polling import cards, system_settings
+from scheduler.polling.carriers.base import CarrierError
+from scheduler.polling.gateways import Access, Gateways
+from scheduler.polling.leases import Held, Leases
+from scheduler.polling.outcomes import Polled, Subject
+from scheduler.polling.queue import calls
+from scheduler.polling.queue.entries import Claim
+from scheduler.polling.queue.queue import AsyncQueue
+from scheduler.polling.rows import LoopClock, Rows
+from scheduler.polling.settler import Settler
+from scheduler.polling.stepping import Given, Stepping, Work
+from scheduler.polling.system_settings import Settings
+
+logger = logging.getLogger(__name__)
+
+# How often is looked whether the leases still hold.
+LOOK_SECONDS = 1.0
+
+
+class Poller:
+    """Polls what it is given, for as long as `run` runs.
+
+    Args:
+        queue: the live order.
+        rows: the thread in which rows are read and written.
+    """
+
+    def __init__(self, *, queue: AsyncQueue, gateways: Gateways, leases: Leases, rows: Rows) -> None:
+        self._queue, self._gateways, self._leases, self._rows = queue, gateways, leases, rows
+        self._clock = LoopClock(rows)
+        self._settler = Settler(queue, rows, database_now, self._settled)
+
+    async def run(self) -> None:
+        """Keep the leases and the clock, and settle what was asked, until this is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._settler.settle_for_ever())
+            group.create_task(self._keep_for_ever())
+            group.create_task(self._clock.run())
+
+    async def poll(self, account_id: int, claims: Sequence[Claim]) -> None:
+        """Ask about the claimed cards of one account, and hand on what came of it.
+
+        Claims that are out of date, or that another has started, are left alone.
+        """
+        held = await self._leases.take(account_id, claims)
+        await self._clock.is_set()
+        try:
+            settings, subjects = await self._rows.call(_read, [one.claim.card_id for one in held])
+            await self._ask(account_id, await self._works(held, subjects), settings)
+        except DatabaseError as error:
+            logger.warning("cards are given back, for no rows can be read: %s", type(error).__name__)
+            await self._leases.give_back(held)
+
+    async def _works(self, held: Sequence[Held], subjects: Mapping[int, Subject]) -> list[Work]:
+        """Return the work on each card; a card that is gone is taken out of the order."""
+        gone = [one.claim for one in held if one.claim.card_id not in subjects]
+        if gone:
+            await self._queue.ask(calls.remove(gone[0].account_id, [claim.card_id for claim in gone]))
+            self._leases.let_go(gone)
+        there = (one for one in held if one.claim.card_id in subjects)
+        return [Work(Polled(one.claim, subjects[one.claim.card_id]), one) for one in there]
+
+    async def _ask(self, account_id: int, works: Sequence[Work], settings: Settings) -> None:
+        try:
+            access = await self._gateways.to(account_id, max_wait=settings.gateway_max_wait)
+        except CarrierError as trouble:
+            for work in works:
+                work.polled.trouble = trouble
+                self._settler.hand(work.polled)
+            return
+        if access is None:
+            await self._leases.give_back([work.held for work in works])
+            return
+        stepping = Stepping(access, settings, self._clock)
+        given = await stepping.ask_together(works)
+        await asyncio.gather(*(self._ask_one(access, stepping, work, given) for work in works))
+
+    async def _ask_one(self, access: Access, stepping: Stepping, work: Work, given: Given) -> None:
+        async with access.cards:
+            await stepping.ask(work, given)
+        self._settler.hand(work.polled)
+
+    def _settled(self, polled: Sequence[Polled], held: Mapping[int, datetime]) -> None:
+        self._leases.let_go(one.claim for one in polled)
+        for account_id, until in held.items():
+            self._gateways.leave_in_peace(account_id, (until - self._clock()).total_seconds())
+
+    async def _keep_for_ever(self) -> None:
+        while True:
+            await self._leases.keep()
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _read(card_ids: Sequence[int]) -> tuple[Settings, dict[int, Subject]]:
+    return system_settings.current(), cards.read(card_ids)

@@ -1,0 +1,36 @@
+"""The doors through which Celery comes in: three lines that call a domain function."""
+
+from celery import shared_task
+
+from project.kit.clock import database_now
+from scheduler.polling import connecting, dispatching, engine, failures, system_settings
+from scheduler.polling.fleet import initializing
+from scheduler.polling.messages import from_message
+
+
+@shared_task(name="polling.dispatch")
+def dispatch() -> str:
+    """Claim the due cards of all accounts, send them out, and have what is lost rebuilt; return what to note."""
+    redis = connecting.client()
+    dispatched = dispatching.dispatch(redis, now=database_now())
+    for account_id in initializing.request_rebuilds(redis, dispatched.not_ready):
+        rebuild.delay(account_id)
+    return dispatched.note
+
+
+@shared_task(name="polling.rebuild")
+def rebuild(account_id: int) -> None:
+    """Rebuild the live order of an account, if it is lost."""
+    initializing.rebuild_if_lost(connecting.client(), account_id, by="the dispatcher", now=database_now())
+
+
+@shared_task(name=dispatching.POLL_TASK, acks_late=False)
+def poll_cards(account_id: int, message: list[list[int]]) -> None:
+    """Hand claimed cards of an account to this process's event loop."""
+    engine.here().submit(account_id, from_message(account_id, message))
+
+
+@shared_task(name="polling.end_storms")
+def end_storms() -> None:
+    """Resolve the alerts over cards that hardly fail any more."""
+    failures.end_storms(system_settings.current(), now=database_now())
