@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EDGES = {"admin", "api", "api.py", "apps.py", "checks.py", "management", "migrations", "tasks.py", "jobs"}
-FOREIGN = ("django.contrib.admin", "django.contrib.auth", "django.http", "django.shortcuts", "django.views", "rest_framework")
+FOREIGN = ("django.contrib.admin", "django.contrib.auth", "django.http", "django.shortcuts", "django.views")
 
 
 def domain_files() -> list[Path]:

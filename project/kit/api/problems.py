@@ -11,10 +11,10 @@ from typing import Any
 
 from django.core import exceptions as django
 from django.core.signals import got_request_exception
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from rest_framework import exceptions, serializers
-from rest_framework.response import Response
+from rest_framework.renderers import JSONRenderer
 from rest_framework.settings import api_settings
 
 CONTENT_TYPE = "application/problem+json"
@@ -75,7 +75,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     current = serializers.DictField(required=False, help_text="With 409: the row as it is now.")
 
 
-def problem_response(error: Exception, context: Context) -> Response:
+def problem_response(error: Exception, context: Context) -> HttpResponse:
     """Return the problem document of an error; one that nobody expected is logged, and tells nothing of itself."""
     problem = _as_problem(error)
     if problem is None:
@@ -85,7 +85,7 @@ def problem_response(error: Exception, context: Context) -> Response:
         document["errors"] = [{"field": field, "sentence": text} for field, text in _field_errors(problem.detail)]
     if isinstance(problem, Conflict) and problem.current is not None:
         document["current"] = problem.current
-    return Response(document, problem.status_code, headers=_headers(problem), content_type=CONTENT_TYPE)
+    return _respond(document, _headers(problem))
 
 
 # --- which problem it is ---------------------------------------------------------------------------------------------
@@ -108,14 +108,19 @@ _OF_DJANGO: Mapping[type[Exception], Callable[[], exceptions.APIException]] = {
 }
 
 
-def _unexpected(error: Exception, context: Context) -> Response:
+def _unexpected(error: Exception, context: Context) -> HttpResponse:
     request = context["request"]
     got_request_exception.send(sender=None, request=request)
     logger.error("%s %s failed", request.method, request.path, exc_info=error)
     sentence = _(
         "Something went wrong here, and it is in the log. Nothing is known of whether it was done: look first."
     )
-    return Response(_document(HTTPStatus.INTERNAL_SERVER_ERROR, sentence), 500, content_type=CONTENT_TYPE)
+    return _respond(_document(HTTPStatus.INTERNAL_SERVER_ERROR, sentence), {})
+
+
+def _respond(document: Mapping[str, Any], headers: Mapping[str, str]) -> HttpResponse:
+    """Return the document as JSON, also where a view would have answered with something else."""
+    return HttpResponse(JSONRenderer().render(document), CONTENT_TYPE, document["status"], headers=headers)
 
 
 # --- what it says ----------------------------------------------------------------------------------------------------
@@ -140,7 +145,8 @@ def _not_found(problem: Any, context: Context) -> str:
 
 
 def _wrong_method(problem: Any, context: Context) -> str:
-    return _("This address takes %(methods)s.") % {"methods": ", ".join(context["view"].allowed_methods)}
+    methods = [method for method in context["view"].allowed_methods if method not in {"HEAD", "OPTIONS"}]
+    return _("This address takes %(methods)s.") % {"methods": ", ".join(methods)}
 
 
 def _nobody(problem: Any, context: Context) -> str:

@@ -17,7 +17,6 @@ _SENTENCES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, An
     serializers.IntegerField: {"invalid": _("Write a whole number.")},
     serializers.ListField: {"not_a_list": _("Write a list.")},
     serializers.DictField: {"not_a_dict": _("Write an object of texts.")},
-    serializers.Serializer: {"invalid": _("Write a JSON object.")},
 }
 
 
@@ -54,6 +53,7 @@ class SecretText(serializers.CharField):
 class RowSerializer(serializers.ModelSerializer[Any]):
     """A serializer of a model. It shapes rows and judges their form; what else is right is for the domain to say."""
 
+    default_error_messages = {"invalid": _("Write a JSON object.")}
     serializer_field_mapping = {
         **serializers.ModelSerializer.serializer_field_mapping,
         models.DateTimeField: Instant,
@@ -65,7 +65,6 @@ class RowSerializer(serializers.ModelSerializer[Any]):
         fields: dict[str, Any] = super().get_fields()
         for field in fields.values():
             _speak_plainly(field)
-        _speak_plainly(self)
         return fields
 
     def to_internal_value(self, data: Any) -> Any:
