@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 
-from tests.benchmarks import charge, decision, fire, limiter, memory, resume, runs, scan
+from tests.benchmarks import charge, claim, decision, finish, fire, limiter, memory, resume, runs, scan
 from tests.benchmarks.measuring import ROUNDS, Measurement, Options, all_met
 from tests.benchmarks.reporting import as_json, as_table
 from tests.benchmarks.servers import running_servers
@@ -18,6 +18,8 @@ BENCHMARKS: Mapping[str, Callable[[Options], list[Measurement]]] = {
     "charge": charge.measure,
     "limiter": limiter.measure,
     "decision": decision.measure,
+    "claim": claim.measure,
+    "finish": finish.measure,
 }
 
 

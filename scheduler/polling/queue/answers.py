@@ -1,11 +1,17 @@
 """How the scripts' replies are read, whether the client decodes texts or not: pure."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from scheduler.polling.queue.entries import Claim, Counts, Requested, Round, RoundState, Sight
 from scheduler.polling.queue.packing import TYPES, instant, instant_or_none, instants_by_type, types_of
+from scheduler.polling.states import CheckType
 
 Text = bytes | str
+
+# Shared by all claims of cards without failures.
+NO_FAILURES: Mapping[CheckType, int] = MappingProxyType(dict.fromkeys(TYPES, 0))
 
 
 def round_(account_id: int, reply: list[Any]) -> Round:
@@ -14,19 +20,13 @@ def round_(account_id: int, reply: list[Any]) -> Round:
     if state is not RoundState.CLAIMED:
         return Round(state)
     first_token, told = reply[1:]
-    numbers = list(map(int, told.split()))
-    width = 2 + len(TYPES)
+    words = text(told).split()
+    cards = zip(words[::3], words[1::3], words[2::3], strict=True)
     return Round(
         state,
         tuple(
-            Claim(
-                account_id,
-                numbers[at],
-                first_token + at // width,
-                types_of(numbers[at + 1]),
-                dict(zip(TYPES, numbers[at + 2 : at + width], strict=True)),
-            )
-            for at in range(0, len(numbers), width)
+            Claim(account_id, int(card), token, types_of(int(mask)), _failures(failures))
+            for token, (card, mask, failures) in enumerate(cards, first_token)
         ),
     )
 
@@ -75,3 +75,7 @@ def counts(reply: list[Any]) -> Counts:
 def text(value: Text) -> str:
     """Return a text, whether the client has decoded it or not."""
     return value if isinstance(value, str) else value.decode()
+
+
+def _failures(told: str) -> Mapping[CheckType, int]:
+    return NO_FAILURES if told == "-" else dict(zip(TYPES, map(int, told.split(",")), strict=True))

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
+from typing import NamedTuple
 
 from scheduler.polling.states import CheckType
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(NamedTuple):
     """A card to put into the queue.
 
     Attributes:
@@ -22,8 +22,7 @@ class Card:
     failures: Mapping[CheckType, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """The leased right to work on a card.
 
     Attributes:
@@ -55,8 +54,7 @@ class Round:
     claims: tuple[Claim, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(NamedTuple):
     """What came of a claim.
 
     Attributes:

@@ -1,8 +1,8 @@
 -- Claims cards for one second of an account.
 -- ARGV: how many cards at most, how many may be claimed at once, the lease, the share of priority in hundredths, within
 -- how many microseconds calls are to be made; then the limiter's windows, none where nothing limits the calls.
--- Returns a status, the token of the first card (each further one's is one more), and of each card in turn:
--- card, mask of its due types, failures of each type.
+-- Returns a status, the token of the first card (each further one's is one more), and of each card in turn: card, mask
+-- of its due types, failures of each type with commas between (- where none has any).
 
 local NOT_READY, ROUND_DONE, CLAIMED = 0, 1, 2
 local MOST_EXPIRED = 1000 -- freed at once; those that remain come next second
@@ -42,87 +42,92 @@ local function mend(card, text, claim, asks)
   if asks then redis.call('ZADD', PRIORITY, asked_of(read_asks(asks)), card) end
 end
 
-local bits = {}
-for mask = 0, 2 ^ TYPES - 1 do
-  local rest, count = mask, 0
-  while rest > 0 do
-    count, rest = count + rest % 2, math.floor(rest / 2)
-  end
-  bits[mask] = count
+local function failures_of(card)
+  local failures = {}
+  for type = 1, TYPES do failures[type] = card[2 * type] end
+  return table.concat(failures, ',')
 end
 
-local function mask_of(card, asks)
-  local mask, bit = 0, 1
+-- A card of which something is due or asked for; nil: nothing is.
+local function due_card(id, text, asked)
+  local card, asks = read_card(text), asked and read_asks(asked)
+  local mask, calls, bit, has_failed = 0, 0, 1, false
   for type = 1, TYPES do
-    local due, asked = card[2 * type - 1], asks and asks[type] or 0
-    if due > 0 and due <= now or asked > 0 and asked <= now then mask = mask + bit end
-    bit = bit * 2
+    local due, wanted = card[2 * type - 1], asks and asks[type] or 0
+    if due > 0 and due <= now or wanted > 0 and wanted <= now then mask, calls = mask + bit, calls + 1 end
+    bit = 2 * bit
+    has_failed = has_failed or card[2 * type] > 0
   end
-  return mask
+  if calls == 0 then return nil end
+  return { id = id, mask = mask, calls = calls, asks = asks, failures = has_failed and failures_of(card) or '-' }
 end
 
--- The cards at the front of a sorted set that can be taken, and of each its mask, its failures and its requests.
-local known = {}
-local function lane(key, room)
-  local cards = redis.call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, room)
-  if #cards == 0 then return cards end
-  local texts, claims, asked = fields(CARDS, cards), fields(CLAIMS, cards), fields(ASKED, cards)
-  local takeable = {}
-  for at, id in ipairs(cards) do
-    local card = texts[at] and not claims[at] and read_card(texts[at])
-    local asks = asked[at] and read_asks(asked[at])
-    local mask = card and mask_of(card, asks) or 0
-    if mask > 0 then
-      known[id] = { card = card, mask = mask, asks = asks }
-      takeable[#takeable + 1] = id
+-- The cards at the front of a sorted set that can be taken. `known` has those that the other lane found.
+local function lane(key, room, known)
+  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, room)
+  if #ids == 0 then return ids end
+  local texts, claims, asked = fields(CARDS, ids), fields(CLAIMS, ids), fields(ASKED, ids)
+  local cards, count = {}, 0
+  for at, id in ipairs(ids) do
+    local card = known[id]
+    if not card and texts[at] and not claims[at] then card = due_card(id, texts[at], asked[at]) end
+    if card then
+      count = count + 1
+      cards[count] = card
     else
       mend(id, texts[at], claims[at], asked[at])
     end
   end
-  return takeable
+  return cards
 end
 
--- The requests of a card of which the time has come go with the claim; the others stay.
-local function take_asks(card, asks)
-  local taken, stay = {}, {}
-  for at = 1, TYPES do
-    local is_ready = asks[at] > 0 and asks[at] <= now
-    taken[at], stay[at] = is_ready and asks[at] or 0, is_ready and 0 or asks[at]
-  end
-  keep_asks(card, stay)
-  redis.call('ZREM', PRIORITY, card)
-  return struct.pack(ASKS, unpack(taken, 1, TYPES))
+local function by_id(cards)
+  local known = {}
+  for _, card in ipairs(cards) do known[card.id] = card end
+  return known
 end
 
 -- Chooses cards in turn from both lanes until there are no more cards or calls. While both lanes wait, each card adds
 -- the share of priority to a credit, and a full credit buys a card of the priority: so in the long run its share is
 -- kept exactly, however few cards a round has.
 local function choose(urgent, regular, room, calls, credit)
-  local chosen, is_chosen, from_urgent, from_regular = {}, {}, 1, 1
+  local chosen, next_urgent, next_regular = {}, 1, 1
   while #chosen < room and calls > 0 do
-    while is_chosen[urgent[from_urgent]] do from_urgent = from_urgent + 1 end
-    while is_chosen[regular[from_regular]] do from_regular = from_regular + 1 end
-    local card = urgent[from_urgent] or regular[from_regular]
+    while urgent[next_urgent] and urgent[next_urgent].is_chosen do next_urgent = next_urgent + 1 end
+    while regular[next_regular] and regular[next_regular].is_chosen do next_regular = next_regular + 1 end
+    local card = urgent[next_urgent] or regular[next_regular]
     if not card then break end
-    if urgent[from_urgent] and regular[from_regular] then
+    if urgent[next_urgent] and regular[next_regular] then
       credit = credit + share
-      if credit >= 100 then credit = credit - 100 else card = regular[from_regular] end
+      if credit >= 100 then credit = credit - 100 else card = regular[next_regular] end
     end
-    chosen[#chosen + 1], is_chosen[card] = card, true
-    calls = calls - bits[known[card].mask]
+    card.is_chosen = true
+    chosen[#chosen + 1] = card
+    calls = calls - card.calls
   end
   return chosen, credit
 end
 
+-- The requests of a card of which the time has come go with the claim; the others stay.
+local function take_asks(card)
+  local taken, stay = {}, {}
+  for at, instant in ipairs(card.asks) do
+    local has_come = instant > 0 and instant <= now
+    taken[at], stay[at] = has_come and instant or 0, has_come and 0 or instant
+  end
+  keep_asks(card.id, stay)
+  redis.call('ZREM', PRIORITY, card.id)
+  return struct.pack(ASKS, unpack(taken, 1, TYPES))
+end
+
 local function claim(cards, first_token)
+  local score = string.format('%.0f', lease_end) -- once, else Redis writes each of them out
   local scores, claims, told = {}, {}, {}
-  for at, id in ipairs(cards) do
-    local found = known[id]
-    local taken = found.asks and take_asks(id, found.asks) or NO_ASKS
-    scores[2 * at - 1], scores[2 * at] = lease_end, id
-    claims[2 * at - 1], claims[2 * at] = id, struct.pack(CLAIM, first_token + at - 1, found.mask) .. taken
-    told[#told + 1], told[#told + 2] = id, found.mask
-    for type = 1, TYPES do told[#told + 1] = found.card[2 * type] end
+  for at, card in ipairs(cards) do
+    local taken = card.asks and take_asks(card) or NO_ASKS
+    scores[2 * at - 1], scores[2 * at] = score, card.id
+    claims[2 * at - 1], claims[2 * at] = card.id, struct.pack(CLAIM, first_token + at - 1, card.mask) .. taken
+    told[at] = card.id .. ' ' .. card.mask .. ' ' .. card.failures
   end
   redis.call('ZADD', QUEUE, unpack(scores))
   redis.call('ZADD', RUNNING, unpack(scores))
@@ -143,7 +148,8 @@ free_expired()
 
 local room = math.min(most, limit - redis.call('ZCARD', RUNNING))
 if room <= 0 then return { CLAIMED, 0, '' } end
-local urgent, regular = lane(PRIORITY, room), lane(QUEUE, room)
+local urgent = lane(PRIORITY, room, {})
+local regular = lane(QUEUE, room, by_id(urgent))
 if #urgent + #regular == 0 then return { CLAIMED, 0, '' } end
 local calls = #KEYS > 9 and calls_left(10, 6, horizon, room * TYPES) or room * TYPES
 local chosen
