@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from alerts.admin.questions import ALERT_QUESTIONS, SILENCE_QUESTIONS
-from alerts.kinds import KINDS, kind_label
+from alerts.kinds import PROBLEMS, kind_label
 from alerts.models import Channel
 from project.kit.admin import QuestionFilter
 
@@ -27,7 +27,7 @@ class SilenceQuestionFilter(QuestionFilter):
 
 
 class KindFilter(SimpleListFilter):
-    """Rows by their kind; the choices are the known kinds, so that nobody reads all of history for them."""
+    """Alerts by their kind; the choices are the known problems, so that nobody reads all of history for them."""
 
     title = _("kind")
     parameter_name = "kind"
@@ -35,8 +35,8 @@ class KindFilter(SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str | Promise]]:  # type: ignore[override]
         """Return the known kinds, and the one that a link named."""
         named = request.GET.get(self.parameter_name, "")
-        others = [(named, kind_label(named))] if named and named not in KINDS else []
-        return [*KINDS.items(), *others]
+        others = [(named, kind_label(named))] if named and named not in PROBLEMS else []
+        return [*PROBLEMS.items(), *others]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows of the chosen kind."""

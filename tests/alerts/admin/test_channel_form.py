@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from alerts import defining
+from alerts.kinds import NOTICES, PROBLEMS
 from alerts.models import Channel
 from project.kit.clock import database_now
 from project.kit.secrets import Secret
@@ -51,6 +52,15 @@ def test_a_channel_is_added_with_its_format_by_the_address_and_its_page_is_shown
     assert (channel.format, channel.address_shown, channel.enabled) == ("generic", "hooks.example.org", True)
     assert (channel.kinds, channel.labels) == (["another", "my_own", "run_failed"], {"name": "nightly"})
     assert (channel.address.reveal(), channel.secrets.reveal()) == (HOOK, SIGNING)
+
+
+def test_problems_and_notices_are_offered_apart_and_what_choosing_none_means_is_said() -> None:
+    content = chief().get(ADD).content.decode()
+    problems, notices = content.split("<legend>Problems</legend>")[1].split("<legend>Notices</legend>")
+    assert all(f'value="{kind}"' in problems for kind in PROBLEMS)
+    assert all(f'value="{kind}"' in notices for kind in NOTICES)
+    assert "run is done" in notices
+    assert "None chosen: every problem, and no notice." in content
 
 
 @pytest.mark.parametrize(
