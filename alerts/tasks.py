@@ -1,21 +1,23 @@
 """The doors through which Celery comes in: three lines that call a domain function."""
 
-from celery import shared_task
+from celery import current_app, shared_task
 
 from alerts import delivering, repeating
 from alerts.sending import send
 from project.kit.clock import database_now
 
 QUEUE = "alerts"
-# A hint that waits for longer is not needed any more: the next scan has sent another.
-HINT_EXPIRES_SECONDS = 10
+# With so many hints waiting all senders are busy, and more hints would only be the same again.
+MOST_WAITING = 50
 
 
 @shared_task(name="alerts.deliver_due")
 def deliver_due() -> None:
     """Send a hint for each channel that has something to send."""
-    for channel_id in delivering.channels_to_serve(now=database_now()):
-        serve.apply_async([channel_id], queue=QUEUE, expires=HINT_EXPIRES_SECONDS)
+    with current_app.producer_or_acquire() as producer:
+        if producer.channel.client.llen(QUEUE) < MOST_WAITING:
+            for channel_id in delivering.channels_to_serve(now=database_now()):
+                serve.apply_async([channel_id], queue=QUEUE, producer=producer)
 
 
 @shared_task(name="alerts.serve")
