@@ -48,8 +48,8 @@ def message_of(event: Event) -> Message:
 
 def _digest(events: Sequence[Event], now: datetime) -> Message:
     kinds = Counter(event.kind for event in events)
-    what = ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in kinds.most_common())
-    lines = [f"{Telling(event.telling).label}: {event.title}" for event in events]
+    what = ", ".join(f"{_in_words(kind)} ({count})" for kind, count in kinds.most_common())
+    lines = [_line(event) for event in events]
     more = [f"… and {len(lines) - LINES} more"] if len(lines) > LINES else []
     return Message(
         # By what it tells: a receiver that drops the second of an id must not drop what only the second tells.
@@ -61,3 +61,13 @@ def _digest(events: Sequence[Event], now: datetime) -> Message:
         text="\n".join(lines[:LINES] + more),
         at=now,
     )
+
+
+def _line(event: Event) -> str:
+    """Return what a digest says of one event; that it is a notice says nothing of what happened."""
+    telling = Telling(event.telling)
+    return f"{_in_words(event.kind) if telling == Telling.NOTICE else telling.label}: {event.title}"
+
+
+def _in_words(kind: str) -> str:
+    return kind.replace("_", " ")

@@ -60,7 +60,7 @@ class Subscriptions:
         self._kinds: frozenset[str] = frozenset()
         self._asked_at = float("-inf")
 
-    def name(self, kind: str) -> bool:
+    def include(self, kind: str) -> bool:
         """Tell whether some channel names the kind."""
         now = self._clock()
         if now - self._asked_at >= REFRESH_SECONDS:
@@ -72,10 +72,11 @@ subscriptions = Subscriptions()
 
 
 def is_wanted(kind: str) -> bool:
-    """Tell whether a notice of the kind would be told to anybody, as `Subscriptions` says. Ask it before the statement
-    that the notice is about: it may ask the database.
+    """Tell whether somebody may want a notice of the kind, as `Subscriptions` says.
+
+    It may ask the database, on the caller's connection: not within a transaction in which a statement has failed.
     """
-    return subscriptions.name(kind)
+    return subscriptions.include(kind)
 
 
 def tell(notices: Iterable[Notice]) -> None:

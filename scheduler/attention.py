@@ -34,8 +34,6 @@ class Kind(StrEnum):
 # One problem of the schedule, and not one for each of its runs.
 BY_SCHEDULE = frozenset({Kind.RUN_FAILED, Kind.RUN_POISON})
 CRITICAL = frozenset({Kind.RUN_POISON, Kind.SCHEDULE_BROKEN})
-
-
 # Of what failed it depends on the cause: scheduler.remedies. Of a broken schedule the reason itself says it.
 WHAT_TO_DO = {
     Kind.RUN_SUSPENDED: "Let it go on or give it up, on its page.",

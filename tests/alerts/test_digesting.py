@@ -50,6 +50,13 @@ def test_a_digest_counts_kinds() -> None:
     assert message.text.endswith("recovered: run 8")
 
 
+def test_a_digest_of_notices_says_what_happened_to_each() -> None:
+    kinds = ["run_started", "run_succeeded"] * 2
+    notices = [delivery(number, telling=Telling.NOTICE, kind=kind) for number, kind in enumerate(kinds)]
+    _, message = next_message(notices, NOW)
+    assert message.text.splitlines()[:2] == ["run started: run 0", "run succeeded: run 1"]
+
+
 def test_a_digest_is_of_one_severity() -> None:
     critical = [delivery(number, severity=Severity.CRITICAL) for number in range(BURST + 1)]
     chosen, message = next_message([*critical, *deliveries(9)], NOW)

@@ -174,30 +174,30 @@ def test_whether_a_kind_is_named_is_asked_once_in_five_seconds(django_assert_num
     seconds = Seconds()
     subscriptions = Subscriptions(seconds)
     with django_assert_num_queries(1):
-        assert subscriptions.name(KIND)
-        assert not subscriptions.name("run_skipped")
+        assert subscriptions.include(KIND)
+        assert not subscriptions.include("run_skipped")
         seconds.now = REFRESH_SECONDS - 0.1
-        assert subscriptions.name(KIND)
+        assert subscriptions.include(KIND)
     with django_assert_num_queries(1):
         seconds.now = REFRESH_SECONDS
-        assert subscriptions.name(KIND)
+        assert subscriptions.include(KIND)
 
 
 def test_a_channel_that_begins_to_name_a_kind_is_heeded_within_five_seconds() -> None:
     seconds = Seconds()
     subscriptions = Subscriptions(seconds)
-    assert not subscriptions.name(KIND)
+    assert not subscriptions.include(KIND)
     make_channel(kinds=[KIND])
-    assert not subscriptions.name(KIND)
+    assert not subscriptions.include(KIND)
     seconds.now = REFRESH_SECONDS
-    assert subscriptions.name(KIND)
+    assert subscriptions.include(KIND)
 
 
 def test_a_channel_that_names_a_kind_no_more_is_told_nothing_from_then_on() -> None:
     subscriptions = Subscriptions(Seconds())
     make_channel(kinds=[KIND])
-    assert subscriptions.name(KIND)
+    assert subscriptions.include(KIND)
     Channel.objects.update(kinds=[])
-    assert subscriptions.name(KIND)
+    assert subscriptions.include(KIND)
     noticing.tell([notice()])
     assert told() == []
