@@ -3,6 +3,7 @@
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -22,6 +23,8 @@ class ScriptedCarrier:
 
     answer: Callable[[Asked], bytes | None] = field(default=lambda asked: reply(b"{}"))
     asked: list[Asked] = field(default_factory=list)
+    # After an answer: whether it seems that more will come.
+    stays_open: bool = False
 
     def __enter__(self) -> Self:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -58,9 +61,12 @@ class ScriptedCarrier:
         asked = _read(connection)
         self.asked.append(asked)
         answer = self.answer(asked)
-        if answer is not None:
+        if answer is None:
+            return
+        with suppress(OSError):  # whoever has read enough hangs up
             connection.sendall(answer)
-            connection.shutdown(socket.SHUT_WR)
+            if not self.stays_open:
+                connection.shutdown(socket.SHUT_WR)
 
 
 def reply(body: bytes, status: int = 200, **headers: str) -> bytes:
