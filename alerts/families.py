@@ -7,6 +7,7 @@ themselves, by `repeating.tell_untold`; those whose parent has opened again mean
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -46,12 +47,12 @@ def stand_over(parent: Alert, condition: Q, now: datetime) -> None:
         _put_under([(child, parent) for child in children], now)
 
 
-def rejoin(now: datetime, *, at_most: int) -> None:
+def rejoin(now: datetime) -> None:
     """Put open alerts whose parent was resolved and has opened again under it again."""
     again = _open().filter(fingerprint=OuterRef("parent__fingerprint")).values("pk")
     left = _unlocked().filter(parent__resolved_at__isnull=False).annotate(again=Subquery(again[:1]))
     with transaction.atomic():
-        found = {child: child.again for child in left.filter(again__isnull=False).order_by("pk")[:at_most]}
+        found = {child: child.again for child in left.filter(again__isnull=False)}
         parents = Alert.objects.in_bulk(set(found.values()))
         _put_under([(child, parents[again]) for child, again in found.items()], now)
 
@@ -74,6 +75,12 @@ def counted_under(alerts: Iterable[Alert]) -> dict[int, int]:
     """Return by the number of a parent how many open alerts stand under it; those with none are left out."""
     children = _open().filter(parent__in=[alert.pk for alert in alerts])
     return dict(children.order_by().values_list("parent").annotate(Count("pk")))
+
+
+def count_under() -> Subquery:
+    """Return the same number as a column of a question about alerts; empty where there are none."""
+    children = _open().filter(parent=OuterRef("pk")).order_by().values("parent")
+    return Subquery(children.annotate(count=Count("pk")).values("count"))
 
 
 def words_under(alerts: Iterable[Alert]) -> dict[int, str]:
@@ -100,7 +107,7 @@ def _put_under(pairs: Sequence[tuple[Alert, Alert]], now: datetime) -> None:
     """Put each first alert of a pair under the second, and drop what waits to be told of it."""
     if not pairs:
         return
-    columns = {
+    values: dict[str, Any] = {
         "ids": [alert.pk for alert, _ in pairs],
         "parents": [parent.pk for _, parent in pairs],
         "reasons": [text.shortened(f"Part of “{parent.title}”.", LONGEST_LINE) for _, parent in pairs],
@@ -112,12 +119,12 @@ def _put_under(pairs: Sequence[tuple[Alert, Alert]], now: datetime) -> None:
     }
     if any(alert.told_at is not None for alert, _ in pairs):
         with connection.cursor() as cursor:
-            cursor.execute(_DROP, columns)
-    moved = {alert.pk: alert for alert in Alert.objects.raw(_MOVE, columns)}
+            cursor.execute(_DROP, values)
+    moved = {alert.pk: alert for alert in Alert.objects.raw(_MOVE, values)}
     for alert, _ in pairs:
-        now_so = moved[alert.pk]
-        alert.parent_id, alert.untold = now_so.parent_id, now_so.untold
-        alert.told_at, alert.told_severity = now_so.told_at, now_so.told_severity
+        row = moved[alert.pk]
+        alert.parent_id, alert.untold = row.parent_id, row.untold
+        alert.told_at, alert.told_severity = row.told_at, row.told_severity
 
 
 # Those that a sender has in hand are left to it, and so are those that may have arrived.

@@ -75,9 +75,9 @@ def _due_channels(alert: Alert, now: datetime) -> list[Channel]:
 
 def tell_untold(*, now: datetime) -> int:
     """Tell of what is still open when nothing speaks against it any more: the silence over it has ended, it flaps no
-    longer, or its parent was resolved a grace ago; return of how many.
+    longer, or its parent was resolved a grace ago. Return of how many.
     """
-    families.rejoin(now, at_most=BATCH)
+    families.rejoin(now)
     flapping = opening.flapping().filter(alert__fingerprint=OuterRef("fingerprint"))
     uncovered = opening.awaited().exclude(Exists(routing.covering(now))).exclude(Exists(flapping))
     alone = uncovered.filter(families.on_its_own(now)).order_by("first_at", "pk")

@@ -6,7 +6,6 @@ from typing import Any
 from django.db.models import Prefetch
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from alerts.admin import cells
 from alerts.families import counted_under
@@ -48,6 +47,7 @@ def _next_step(alert: Alert) -> str:
 def _facts(alert: Alert, now: datetime) -> list[tuple[str, Any]]:
     """Return what is known of the alert, as labels and values; what does not apply is left out."""
     resolved = alert.resolved_at is not None
+    under = counted_under([alert]).get(alert.pk, 0)
     facts: list[tuple[str, Any]] = [
         (_("where to look"), cells.where(alert)),
         (_("kind"), format_html('<span title="{}">{}</span>', alert.kind, kind_label(alert.kind))),
@@ -56,7 +56,7 @@ def _facts(alert: Alert, now: datetime) -> list[tuple[str, Any]]:
         (_("occurrences"), f"{alert.count:,}"),
         (_("told"), cells.told(alert, now)),
         (_("part of"), cells.row_link(alert.parent) if alert.parent else ""),
-        (_("stands over"), _under(alert)),
+        (_("open alerts under it"), f"{under:,}" if under else ""),
         (_("handled by"), alert.handler),
         (_("resolved"), when(alert.resolved_at, now) if resolved else ""),
         (_("resolved by"), (alert.resolved_by or _("it recovered")) if resolved else ""),
@@ -65,12 +65,6 @@ def _facts(alert: Alert, now: datetime) -> list[tuple[str, Any]]:
         (_("fingerprint"), format_html("<code>{}</code>", alert.fingerprint)),
     ]
     return [fact for fact in facts if fact[1]]
-
-
-def _under(alert: Alert) -> str:
-    """Return how many open alerts stand under it; empty where none do."""
-    count = counted_under([alert]).get(alert.pk, 0)
-    return ngettext("%(shown)s open alert", "%(shown)s open alerts", count) % {"shown": f"{count:,}"} if count else ""
 
 
 def _latest_events(alert: Alert) -> list[Event]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from alerts.admin import alert_page, cells
 from alerts.admin.alert_actions import ALERT_ACTIONS
 from alerts.admin.filters import AlertQuestionFilter, KindFilter
+from alerts.families import count_under
 from alerts.kinds import kind_label
 from alerts.models import Alert
 from project.kit.admin import BulkActionsMixin, HistoryAdmin, ObjectPageMixin, seen_at, when
@@ -22,7 +23,7 @@ REFRESH_SECONDS = 5
 class AlertAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
     """The alerts. They are raised and resolved by what happens; people handle them by actions."""
 
-    list_display = ("level", "standing", "title", "what", "count", "began", "latest", "telling")
+    list_display = ("level", "standing", "title", "what", "count", "under", "began", "latest", "telling")
     list_display_links = ("title",)
     list_filter = (AlertQuestionFilter, KindFilter, "severity")
     search_fields = ("title", "=subject", "=fingerprint")
@@ -37,9 +38,9 @@ class AlertAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
         return row.state
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Alert]:
-        """Return the alerts, each with the one that it is part of."""
+        """Return the alerts, each with the one that it is part of, and how many open ones are part of it."""
         rows: QuerySet[Alert] = super().get_queryset(request).select_related("parent")
-        return rows
+        return rows.annotate(count_under=count_under())
 
     # --- the list's columns ------------------------------------------------------------------------------------
 
@@ -57,6 +58,11 @@ class AlertAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
     def what(self, alert: Alert) -> str:
         """What happened."""
         return kind_label(alert.kind)
+
+    @admin.display(description=gettext_lazy("under it"))
+    def under(self, alert: Any) -> str:
+        """How many open alerts stand under it."""
+        return f"{alert.count_under:,}" if alert.count_under else ""
 
     @admin.display(description=gettext_lazy("first"))
     def began(self, alert: Alert) -> SafeString:
