@@ -152,10 +152,11 @@ def record_event(run: TaskRun, *, now: datetime = NOW) -> None:
 
 
 def launched(run: TaskRun, *, now: datetime = NOW, seconds: float = 15) -> Claim:
-    """Lease the run as a launch does, and return the hint's claim."""
+    """Lease the run as a launch does, unless it has just ended, and return the hint's claim."""
     run.lease_token += 1
     run.lease_expires_at = now + timedelta(seconds=seconds)
-    TaskRun.objects.filter(pk=run.pk).update(lease_token=run.lease_token, lease_expires_at=run.lease_expires_at)
+    unfinished = TaskRun.objects.filter(pk=run.pk, finished_at=None)
+    unfinished.update(lease_token=run.lease_token, lease_expires_at=run.lease_expires_at)
     return Claim(run.pk, run.lease_token)
 
 
