@@ -14,6 +14,8 @@ from tests.processes import Processes, Started
 from tests.scheduler.factories import make_schedule
 
 LEASE_SECONDS = 5
+# No test waits so long: whatever goes on under it did not wait for a lease to end.
+LONG_LEASE = {"TIDELINE_LEASE_SECONDS": "600"}
 
 
 class House:

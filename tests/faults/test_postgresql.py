@@ -12,7 +12,7 @@ from project.services import PostgreSQL
 from scheduler.models import TaskRun
 from scheduler.states import RunState
 from tests.faults.clocks import SteppedClock
-from tests.faults.house import House
+from tests.faults.house import LONG_LEASE, House
 from tests.processes import cut_sessions, lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_postgresql")]
@@ -34,7 +34,7 @@ def test_a_restart_between_tasks_fails_none(own_postgresql: PostgreSQL, house: H
 
 def test_a_crash_amid_a_job_fails_nothing_and_doubles_nothing(own_postgresql: PostgreSQL, house: House) -> None:
     house.scanners()
-    house.runner()
+    house.runner(**LONG_LEASE)  # a busy machine takes long to start the server again
     run = house.open(seconds=0.3)
     house.wait_for_item(run, 3)
 

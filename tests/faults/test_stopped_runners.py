@@ -9,15 +9,13 @@ import pytest
 
 from scheduler.models import TaskRun
 from scheduler.states import RunState
-from tests.faults.house import House
+from tests.faults.house import LONG_LEASE, House
 from tests.processes import Started, lives
 
 pytestmark = pytest.mark.slow
 
 ALL_TEN = list(range(1, 11))
 CONTAINER_GRACE_SECONDS = 10.0
-# No test here waits so long: whatever goes on did not wait for a lease to end.
-LONG_LEASE = {"TIDELINE_LEASE_SECONDS": "600"}
 
 
 def went_on_where_it_was(house: House, run: TaskRun, first_outcome: str) -> None:
