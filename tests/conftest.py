@@ -6,9 +6,26 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from celery import current_app
+from django.test import TransactionTestCase
 
 from project.services import PostgreSQL, Redis
+from tests.flushing import delete_all_rows
 from tests.processes import Processes
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let workers, who share the files, begin with those that have slow tests, so that they come to an end together."""
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _a_quick_flush() -> Iterator[None]:
+    """Have every test that committed delete its rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", delete_all_rows)
+        yield
 
 
 @pytest.fixture(autouse=True)

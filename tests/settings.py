@@ -1,30 +1,46 @@
 """The project's settings on servers of the tests' own, which must run before the settings are read.
 
-`DATABASE_URL` and `REDIS_URL` win over them. Each test run has its own servers in a temporary folder, so that
-several runs in one checkout do not meet; they start in about half a second.
+`DATABASE_URL` and `REDIS_URL` win over them. Each process that runs tests has its own servers in a temporary folder,
+so that several runs in one checkout, and the workers of one run, do not meet; they start in about half a second.
 """
 
 import atexit
 import os
 import shutil
 import tempfile
+from argparse import ArgumentParser
 from pathlib import Path
 
 from project.services import Services
 
-FOLDER = Path(tempfile.mkdtemp(prefix="tideline-tests-"))
-SERVICES = Services(FOLDER, os.environ, durable=False)
 
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-atexit.register(SERVICES.stop)  # before its folder goes
-os.environ |= SERVICES.start() | {
+def runs_tests() -> bool:
+    """Return whether this process runs tests itself: `pytest -n 3` has its workers run them."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return True
+    options = ArgumentParser(add_help=False, allow_abbrev=False)
+    options.add_argument("-n", "--numprocesses", default="0")
+    return options.parse_known_args()[0].numprocesses == "0"
+
+
+def start_servers() -> dict[str, str]:
+    """Start the servers until this process ends, and return what leads its child processes to them."""
+    services = Services(FOLDER, os.environ, durable=False)
+    atexit.register(services.stop)
+    return services.start() | {"DJANGO_SETTINGS_MODULE": "project.settings"}
+
+
+FOLDER = Path(tempfile.mkdtemp(prefix="tideline-tests-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)  # when the servers in it have stopped
+os.environ |= {
     "ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
-    "DJANGO_SETTINGS_MODULE": "project.settings",  # for child processes, which find the servers in here
     "SECRET_KEY": "only-for-tests",
     "TIDELINE_ALLOW_COMMANDS": "1",
     "TIDELINE_PLAIN_HTTP": "1",
     "TIDELINE_STATE_DIR": str(FOLDER),  # a try-out in the same checkout has no say here
 }
+if runs_tests():
+    os.environ |= start_servers()
 
 from project.settings import *  # noqa: E402, F403 - only now there is something to read
 
