@@ -9,14 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from zlib import crc32
 
 from django.db.models import Max
 from redis import Redis
 
 from project.kit.clock import elapsed
+from scheduler.polling import tiers
 from scheduler.polling.fleet import live_order, rebuilds
 from scheduler.polling.fleet.rebuilds import Overtaken, Rebuild
-from scheduler.polling.models import CardCheck, CarrierAccount
+from scheduler.polling.models import CardCheck, CarrierAccount, PollingTier
 from scheduler.polling.queue import Queue, calls
 
 logger = logging.getLogger(__name__)
@@ -80,12 +82,23 @@ def rebuild(
     if not right.taken():
         return Rebuilt(account_id, Outcome.UNDER_WAY)
     try:
-        return _rebuild(_Work(Queue(redis), right, account_id, by, now, tell), only_if_lost)
+        return _rebuild(_Work(Queue(redis), right, account_id, by, now, tell, _mark_of_tiers()), only_if_lost)
     except Overtaken:
         logger.warning("the rebuild of account %s was overtaken", account_id)
         return Rebuilt(account_id, Outcome.OVERTAKEN)
     finally:
         right.let_go()
+
+
+def is_of_present_tiers(epoch: str) -> bool:
+    """Tell whether an order was built since the tiers were changed last."""
+    return epoch.endswith(f" {_mark_of_tiers()}")
+
+
+def _mark_of_tiers() -> str:
+    """Return a number that is another one after each change of the tiers."""
+    versions = PollingTier.objects.order_by("position").values_list("pk", "version")
+    return f"{crc32(repr(list(versions)).encode()):08x}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +109,14 @@ class _Work:
     by: str
     now: datetime
     tell: Callable[[int, int], None]
+    mark: str
 
 
 def _rebuild(work: _Work, only_if_lost: bool) -> Rebuilt:
     if only_if_lost and work.queue.ask(calls.count(work.account_id)).epoch:
         return Rebuilt(work.account_id, Outcome.NOT_NEEDED)
     work.queue.ask(calls.begin_rebuild(work.account_id))
+    tiers.current.forget()  # those of the mark, or later ones
     if not CarrierAccount.objects.filter(pk=work.account_id, active=True).exists():
         return Rebuilt(work.account_id, Outcome.SWITCHED_OFF)
     began = elapsed()
@@ -128,4 +143,4 @@ def _open(work: _Work) -> None:
     """Let claiming begin, unless the order was lost while it was built: then what is there is only a part of it."""
     checks = CardCheck.objects.filter(card__account=work.account_id)
     highest = checks.aggregate(highest=Max("token", default=0))["highest"]
-    work.right.conclude(calls.complete_rebuild(work.account_id, work.now.isoformat(), highest))
+    work.right.conclude(calls.complete_rebuild(work.account_id, f"{work.now.isoformat()} {work.mark}", highest))

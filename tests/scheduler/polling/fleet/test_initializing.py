@@ -151,8 +151,8 @@ def test_pages_are_read_by_key_with_two_questions_each(
     account = make_account()
     make_cards(account, 2500)
     told: list[tuple[int, int]] = []
-    # the account, the count, the tiers, three pages with their checks, the empty fourth, the highest token
-    with django_assert_num_queries(3 + 3 * 2 + 1 + 1):
+    # tiers' versions, account, count, tiers, three pages with their checks, the empty fourth, highest token
+    with django_assert_num_queries(4 + 3 * 2 + 1 + 1):
         rebuilt(redis, account, tell=lambda done, total: told.append((done, total)))
     assert told == [(1000, 2500), (2000, 2500), (2500, 2500)]
     assert queue.ask(calls.count(account.pk)).cards == 2500
@@ -238,7 +238,7 @@ def test_one_that_slept_too_long_stops_before_it_puts_another_page(redis: Redis,
     with at_page(1, sleep):
         assert rebuilt(redis, account).outcome == Outcome.OVERTAKEN
     assert second == [Rebuilt(account.pk, Outcome.REBUILT, 1500)]
-    assert queue.ask(calls.count(account.pk)).epoch == (NOW + MINUTE).isoformat()
+    assert queue.ask(calls.count(account.pk)).epoch.startswith((NOW + MINUTE).isoformat())
 
 
 # --- who is to do it ---------------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_a_doubled_message_does_nothing_where_the_order_is_there(redis: Redis, q
     make_cards(account, 2)
     assert rebuild_if_lost(redis, account.pk, by="dispatching", now=NOW).outcome == Outcome.REBUILT
     assert rebuild_if_lost(redis, account.pk, by="dispatching", now=NOW + HOUR).outcome == Outcome.NOT_NEEDED
-    assert queue.ask(calls.count(account.pk)).epoch == NOW.isoformat()
+    assert queue.ask(calls.count(account.pk)).epoch.startswith(NOW.isoformat())
 
 
 # --- how far it is -----------------------------------------------------------------------------------------------

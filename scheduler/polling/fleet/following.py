@@ -1,0 +1,73 @@
+"""The live order follows the rows of some cards: in where they are polled, out of where they were."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from redis import Redis
+
+from scheduler.polling import accounts, policy
+from scheduler.polling.fleet import live_order
+from scheduler.polling.fleet.live_order import DueRule
+from scheduler.polling.models import CarrierAccount
+from scheduler.polling.queue import MOST_CARDS, Queue, calls
+
+# Cards that come are spread over twice the time that asking them takes, so that half of the account's calls are left
+# to the others; and over this at least, so that a handful makes no burst.
+LEAST_SPREAD = timedelta(seconds=30)
+CALLS_A_CARD = 2
+
+
+def follow(redis: Redis, former: Mapping[int, int], beginning: set[int], *, now: datetime) -> None:
+    """Let the live order hold some cards as their rows are now. The same again changes nothing but a card's jitter.
+
+    Args:
+        former: by card, the account in whose order it was, or is to be.
+        beginning: those of the cards that are new to their order: they are due soon, spread without a herd.
+
+    Raises:
+        redis.RedisError: it is away; a part may be done.
+    """
+    queue = Queue(redis)
+    polled = dict(live_order.polled_cards().filter(pk__in=list(former)).values_list("pk", "account_id"))
+    for account_id, card_ids in _by_account(former).items():
+        take_out(queue, account_id, [card_id for card_id in card_ids if polled.get(card_id) != account_id])
+    for account_id, card_ids in _by_account(polled).items():
+        come = [card_id for card_id in card_ids if card_id in beginning]
+        if come:
+            put_in(queue, account_id, come, live_order.soon(now, spread_of(account_id, len(come))))
+        stay = [card_id for card_id in card_ids if card_id not in beginning]
+        put_in(queue, account_id, stay, live_order.as_before(now))
+
+
+def spread_of(account_id: int, count: int) -> timedelta:
+    """Return over which span so many cards that come to an account are spread."""
+    account = CarrierAccount.objects.select_related("params").get(pk=account_id)
+    takes = policy.full_cycle(count * CALLS_A_CARD, accounts.params_of(account).rate_windows)
+    return LEAST_SPREAD if takes is None else max(2 * takes, LEAST_SPREAD)
+
+
+def put_in(queue: Queue, account_id: int, card_ids: Sequence[int], due: DueRule) -> int:
+    """Put those of the cards that the account polls into its order, and return how many are new there."""
+    new = 0
+    for some in _parts(card_ids):
+        polled = live_order.polled_cards().filter(account=account_id, pk__in=some)
+        if entries := live_order.entries(polled.order_by("pk"), due):
+            new += queue.ask(calls.put(account_id, entries))
+    return new
+
+
+def take_out(queue: Queue, account_id: int, card_ids: Sequence[int]) -> int:
+    """Take cards out of the order of an account, and return how many there were."""
+    return sum(queue.ask(calls.remove(account_id, some)) for some in _parts(card_ids))
+
+
+def _by_account(accounts_of_cards: Mapping[int, int]) -> dict[int, list[int]]:
+    cards: dict[int, list[int]] = defaultdict(list)
+    for card_id, account_id in sorted(accounts_of_cards.items()):
+        cards[account_id].append(card_id)
+    return cards
+
+
+def _parts(card_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (card_ids[first : first + MOST_CARDS] for first in range(0, len(card_ids), MOST_CARDS))
