@@ -26,6 +26,12 @@ def serve(channel_id: int) -> None:
     delivering.serve(channel_id, send=send, clock=database_now)
 
 
+def serve_due() -> None:
+    """Send what waits for any channel, here and without hints."""
+    for channel_id in delivering.channels_to_serve(now=database_now()):
+        delivering.serve(channel_id, send=send, clock=database_now)
+
+
 @shared_task(name="alerts.repeat")
 def repeat() -> None:
     """Tell open alerts again, untold ones once nothing speaks against that, and flapping ones once they are calm."""

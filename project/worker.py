@@ -15,6 +15,7 @@ from celery import Task, current_app, signals
 from celery.states import FAILURE
 from django.db import close_old_connections, connection
 
+from alerts import tasks as alert_tasks
 from project import scans, watching
 from project.beat import SCANS
 from project.kit.clock import database_now
@@ -24,6 +25,7 @@ from scheduler.launching import RUN_TASK
 
 logger = logging.getLogger(__name__)
 
+DELIVER = "deliver alerts"
 SCAN_TASKS = {scan.task: name for name, scan in SCANS.items()}
 
 # In a child that was asked to stop: the result of its last task is on its way by then.
@@ -44,6 +46,17 @@ def wire() -> None:
     _tick_for_ever("leases", keeper.tick, seconds=0.25)
     _tick_for_ever("lease guard", keeper.guard, seconds=0.25)
     _tick_for_ever("scan watch", watch.tick, seconds=1.0)
+    if alert_tasks.QUEUE in current_app.amqp.queues.consume_from:
+        outbox = scans.ScanWatch({DELIVER: SCANS[DELIVER]}, serve_here, by=f"outbox of {worker.name}")
+        _tick_for_ever("outbox", outbox.tick, seconds=1.0)
+
+
+def serve_here(_: str) -> str:
+    """Serve the channels one after the other in the calling process. Without a broker no hint comes to the senders, and
+    it is that of which somebody has to be told.
+    """
+    alert_tasks.serve_due()
+    return ""
 
 
 def scan_here(name: str) -> str:

@@ -15,9 +15,10 @@ from django.db.models import QuerySet
 from pytest_django import Settings
 
 from alerts import defining
-from alerts.models import Channel, Delivery
+from alerts.models import Channel, Delivery, Event
 from alerts.recording import raise_alert, resolve_alert
 from alerts.states import DeliveryState, Severity
+from project import watching
 from project.kit.clock import database_now
 from tests.alerts.factories import problem
 from tests.faults.house import House
@@ -130,6 +131,20 @@ def test_receivers_that_hang_leave_senders_for_another(house: House, settings: S
         raise_alert(problem("x:2"), now=database_now())
         house.wait_until(lambda: len(sound.taken) == 2, what="the sound receiver to be told")
         assert Delivery.objects.filter(state=DeliveryState.SENDING).count() == len(hanging)
+
+
+def test_that_the_broker_is_away_is_told_without_it(house: House, settings: Settings) -> None:
+    with listening(listener := Listener(1)) as hosts:
+        settings.TIDELINE_ALLOWED_HOSTS_INWARD = hosts.split(",")
+        house.environ |= {"TIDELINE_ALLOWED_HOSTS_INWARD": hosts}
+        make_channel("the only one", listener)
+        house.scanners()
+        house.supervise("notifier")
+        raise_alert(problem("x:1"), now=database_now())
+        house.wait_until(lambda: len(listener.taken) == 1, what="everything to be at work")
+        house.broker.stop()
+        told = Event.objects.filter(kind=watching.BROKER_DOWN).values_list("pk", flat=True)
+        house.wait_until(lambda: set(map(str, told.all())) & set(listener.taken), 60, "the broker's alert to be told")
 
 
 def make_channel(name: str, listener: Listener) -> Channel:
