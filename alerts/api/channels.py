@@ -102,7 +102,7 @@ class Channels(Creating, Patching):
     @extend_schema(request=None, responses=TestResultSerializer)
     @action(detail=True, methods=["post"], permission="alerts.test_channel")
     @answered_once(calls_out=True)
-    def test(self, request: Request, pk: str) -> Response:
+    def test(self, request: Request, pk: int) -> Response:
         """Send a test message at once, on or off, and say what came of it. It is not tried again."""
         channel: Channel = self.get_object()
         self.audit(channel, CHANGE, _("Test message sent through the API."))

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from alerts.models import Delivery, DeliveryTry
 from alerts.states import DeliveryState, Telling
+from project.kit.api.filtering import RowFilter
 from project.kit.api.resources import Resource
 from project.kit.api.serializers import Instant, RowSerializer
 
@@ -59,9 +60,9 @@ class DeliveryWithTriesSerializer(DeliverySerializer):
 class DeliveryFilters(django_filters.FilterSet):
     """By channel, state, and the alert that it tells of."""
 
-    channel = django_filters.NumberFilter(field_name="channel_id")
+    channel = RowFilter(field_name="channel_id")
     state = django_filters.ChoiceFilter(choices=DeliveryState.choices)
-    alert = django_filters.NumberFilter(field_name="event__alert_id")
+    alert = RowFilter(field_name="event__alert_id")
 
 
 class Deliveries(Resource):

@@ -69,7 +69,7 @@ class Silences(Creating):
     @extend_schema(request=None)
     @action(detail=True, methods=["post"], permission="alerts.change_silence")
     @answered_once()
-    def end(self, request: Request, pk: str) -> Response:
+    def end(self, request: Request, pk: int) -> Response:
         """End a silence that holds now."""
         now, silence = database_now(), self.get_object()
         with transaction.atomic():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import django_filters
+from django import forms
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django_filters.rest_framework import DjangoFilterBackend
@@ -50,6 +51,18 @@ class Ordering(OrderingFilter):
             raise ValidationError({self.ordering_param: _("Order by one of: %s.") % choices})
         number = "-id" if asked.startswith("-") else "id"
         return (asked,) if asked == number else (asked, number)
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """Return the parameter with all that it may be."""
+        choices = [way + name for name in view.ordering_fields for way in ("", "-")]
+        schema = {"type": "string", "enum": choices, "default": view.ordering}
+        return [{"name": self.ordering_param, "required": False, "in": "query", "schema": schema}]
+
+
+class RowFilter(django_filters.Filter):
+    """Rows that belong to another one, by its number. A NumberFilter would take 1.5 for 1."""
+
+    field_class = forms.IntegerField
 
 
 class LabelFilter(django_filters.CharFilter):

@@ -8,7 +8,6 @@ from django.db.models import Model
 from rest_framework.decorators import action as routed
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer
 
 from project.kit.admin import ObjectAction, ObjectActionsMixin
 from project.kit.admin.object_actions import Refused
@@ -18,29 +17,25 @@ from project.kit.api.problems import Conflict
 from project.kit.clock import database_now
 
 
-def offered(action: ObjectAction, answers: type[BaseSerializer[Any]] | None = None) -> Callable[..., Response]:
-    """Return the method of a resource that performs the action on one of its rows; name it as the action is named.
-
-    Args:
-        answers: shows the row that the action leads to, where that is another than the one acted on.
+def offered(action: ObjectAction) -> Callable[..., Response]:
+    """Return the method of a resource that performs the action on one of its rows, and answers with the row as it is
+    then. It has to be named as the action is.
     """
 
     def perform(view: Any, request: Request, **kwargs: Any) -> Response:
         row = view.get_object()
-        led_to = _perform(request, action, row)
-        if led_to is None or answers is None:
-            return Response(view.shown(row.pk))
-        return Response(answers(led_to, context=view.get_serializer_context()).data)
+        _perform(request, action, row)
+        return Response(view.shown(row.pk))
 
     perform.__name__ = action.name.replace("-", "_")
-    perform.offers, perform.answers = action, answers  # type: ignore[attr-defined]  # for the schema
+    perform.offers = action  # type: ignore[attr-defined]  # for the schema
     return routed(detail=True, methods=["post"], url_path=action.name, permission=action.permission)(
         answered_once()(perform)
     )
 
 
-def _perform(request: Request, action: ObjectAction, row: Model) -> Model | None:
-    """Perform the action as the control panel does, and return the row that it leads to.
+def _perform(request: Request, action: ObjectAction, row: Model) -> None:
+    """Perform the action as the control panel does.
 
     Raises:
         Conflict: it is not possible with the row as it is; nothing was done.
@@ -48,6 +43,6 @@ def _perform(request: Request, action: ObjectAction, row: Model) -> Model | None
     panel = cast(ObjectActionsMixin, site.get_model_admin(type(row)))
     form = filled(action.form, request.data, row=row, now=database_now())
     try:
-        return panel.perform(request._request, action, row.pk, panel.seen(row), form).show
+        panel.perform(request._request, action, row.pk, panel.seen(row), form)
     except Refused as refusal:
         raise Conflict(str(refusal)) from refusal

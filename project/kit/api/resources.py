@@ -62,7 +62,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
     ordering = "-id"
     ordering_fields: Sequence[str] = ("id",)
     permission = ""
-    lookup_value_regex = "[0-9]+"
+    lookup_value_converter = "int"
     content_negotiation_class = AlwaysJson
 
     def needed_permissions(self) -> list[tuple[str, ...]]:
@@ -139,7 +139,7 @@ class Patching(Resource):
         """
         raise NotImplementedError
 
-    def partial_update(self, request: Request, pk: str) -> Response:
+    def partial_update(self, request: Request, pk: int) -> Response:
         """Change what is written and different; `If-Match` says on which version that is based."""
         version, row = expected_version(request), self.get_object()
         if row.version != version:

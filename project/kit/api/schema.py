@@ -29,6 +29,11 @@ class ResourceSchema(AutoSchema):
     def _method(self) -> Any:
         return getattr(self.view, self.view.action or "", None)
 
+    def get_operation_id(self) -> str:
+        """Return an action's own name; what it is otherwise called after the verbs of HTTP."""
+        usual: str = super().get_operation_id()
+        return usual.removesuffix("_create") if getattr(self._method, "detail", False) else usual
+
     def get_summary(self) -> str | None:
         """Return an action by the name of its button."""
         offers = getattr(self._method, "offers", None)
@@ -37,7 +42,8 @@ class ResourceSchema(AutoSchema):
     def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular has it
         """Return what it does, and what it needs."""
         needed = " and ".join(f"`{alternatives[0]}`" for alternatives in self.view.needed_permissions())
-        return f"{super().get_description()}\n\nNeeds {needed}.".strip()
+        told = "" if hasattr(self._method, "offers") else super().get_description()
+        return f"{told}\n\nNeeds {needed}.".strip()
 
     def get_override_parameters(self) -> list[Any]:
         """Return the headers."""
@@ -49,10 +55,6 @@ class ResourceSchema(AutoSchema):
         """Return what the body is; an action's is its form."""
         offers = getattr(self._method, "offers", None)
         return {"application/json": schema_of(offers.form)} if offers else super().get_request_serializer()
-
-    def get_response_serializers(self) -> Any:
-        """Return what the answer is."""
-        return getattr(self._method, "answers", None) or super().get_response_serializers()
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)

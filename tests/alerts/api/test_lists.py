@@ -8,7 +8,7 @@ from alerts.api import RESOURCES
 from alerts.models import Delivery
 from tests.alerts.admin.desk import deliver, make_alert, make_history, make_hook
 from tests.alerts.factories import PERMANENT, Sender
-from tests.kit.api.caller import Program, chiefs_program
+from tests.kit.api.caller import Program, chiefs_program, problem_of
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +39,12 @@ def test_a_delivery_tells_its_tries() -> None:
     assert (shown["alert"], shown["telling"], shown["state"]) == (alert.pk, "opened", "failed")
     assert [(each["outcome"], each["code"]) for each in shown["attempts"]] == [("permanent", "400")]
     assert len(queries_of(program, f"deliveries/{Delivery.objects.get().pk}/")) == MOST_QUERIES + 1
+
+
+@pytest.mark.parametrize("number", ["1.5", "1e5", "x", "9" * 5000])
+def test_what_is_no_number_of_a_channel_finds_no_deliveries_of_another(number: str) -> None:
+    problem = problem_of(chiefs_program().get(f"deliveries/?channel={number}"), 400)
+    assert problem["errors"][0]["field"] == "channel"
 
 
 def test_deliveries_are_found_by_channel_state_and_alert() -> None:
