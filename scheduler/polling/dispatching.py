@@ -76,20 +76,20 @@ class _Places:
 
 def _places(redis: Redis, asked: Sequence[Account]) -> _Places:
     """Return what each account may have in work: what it bears, and no more than its queue's pollers can hold."""
-    by_queue: dict[str, dict[Account, int]] = {}
+    by_queue: dict[str, list[Account]] = {}
     for account in asked:
-        by_queue.setdefault(account.params.queue, {})[account] = _borne(account)
+        by_queue.setdefault(account.params.queue, []).append(account)
     limits: list[tuple[Account, int]] = []
     notes: list[str] = []
     for name, cards in capacity.of_queues(redis, by_queue).items():
-        wanted = by_queue[name]
+        wanted = {account.id: _borne(account) for account in by_queue[name]}
         if not cards:
             notes.append(f"No poller reads the queue {name}: the cards of {len(wanted)} accounts wait.")
             continue
         if sum(wanted.values()) > cards:
             notes.append(f"The pollers of {name} hold {cards} cards, and its accounts want {sum(wanted.values())}.")
-        granted = policy.tightened({account.id: limit for account, limit in wanted.items()}, cards)
-        limits += [(account, granted[account.id]) for account in wanted]
+        granted = policy.tightened(wanted, cards)
+        limits += [(account, granted[account.id]) for account in by_queue[name]]
     return _Places(limits, " ".join(notes))
 
 

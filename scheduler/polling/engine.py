@@ -72,10 +72,12 @@ class Engine:
         async with redis, open_session() as http:
             gateways = Gateways(redis, http, lambda account_id: rows.call(accounts.to_ask, account_id))
             poller = Poller(queue=queue, gateways=gateways, leases=leases, rows=rows)
-            running = asyncio.gather(poller.run(), self._say_for_ever(redis))
+            running = [asyncio.create_task(poller.run()), asyncio.create_task(self._say_for_ever(redis))]
             self._poller.set_result(poller)
             await self._end_of_work(leases)
-            running.cancel()
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running)
             await self._give_back(redis, leases)
         await rows.close()
 

@@ -16,6 +16,8 @@ from scheduler.polling.queue.queue import AsyncQueue
 
 logger = logging.getLogger(__name__)
 
+LOOK_SECONDS = 1.0
+
 
 @dataclass(slots=True)
 class Held:
@@ -53,6 +55,11 @@ class Leases:
         self._queue, self._monotonic = queue, monotonic
         self._lease, self._renew_seconds = timedelta(seconds=lease_seconds), renew_seconds
         self._held: dict[tuple[int, int], Held] = {}
+
+    @property
+    def look_seconds(self) -> float:
+        """How often `keep` is to be called."""
+        return min(LOOK_SECONDS, self._renew_seconds / 2)
 
     def __len__(self) -> int:
         return len(self._held)

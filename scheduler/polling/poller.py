@@ -26,9 +26,6 @@ from scheduler.polling.system_settings import Settings
 
 logger = logging.getLogger(__name__)
 
-# How often is looked whether the leases still hold.
-LOOK_SECONDS = 1.0
-
 
 class Poller:
     """Polls what it is given, for as long as `run` runs.
@@ -101,7 +98,7 @@ class Poller:
     async def _keep_for_ever(self) -> None:
         while True:
             await self._leases.keep()
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(self._leases.look_seconds)
 
 
 def _read(card_ids: Sequence[int]) -> tuple[Settings, dict[int, Subject]]:

@@ -50,8 +50,12 @@ class Rows:
 
     async def close(self) -> None:
         """Close the connection and end the thread, once what was asked of it is done."""
-        await self.call(connection.close)
+        await self.call(_close)
         self._thread.shutdown()
+
+
+def _close() -> None:
+    connection.close()  # that of the thread which calls
 
 
 class LoopClock:
