@@ -114,8 +114,14 @@ def request(
     Args:
         scene, cooldown: for how long the same scene may not ask for the same card again.
         delay: from when the check is wanted.
+
+    Raises:
+        ValueError: no type is named.
     """
-    asked: list[Argument] = [mask_of(types), delay // MILLISECOND, cooldown // MILLISECOND, scene]
+    mask = mask_of(types)
+    if not mask:
+        raise ValueError("types: name at least one to check.")
+    asked: list[Argument] = [mask, delay // MILLISECOND, cooldown // MILLISECOND, scene]
     return _call("request", account_id, [*asked, *card_ids], answers.requested, cards=len(card_ids))
 
 
