@@ -260,6 +260,16 @@ def test_an_old_row_is_checked_when_what_leads_there_changes(fields: dict[str, A
     assert list(refused.value.message_dict) == ["address"]
 
 
+@pytest.mark.parametrize(("fields", "waits"), [({"name": "renamed"}, True), ({"keyword": "Tide"}, False)])
+def test_a_channel_that_failed_is_tried_at_once_when_what_leads_there_changes(
+    fields: dict[str, Any], waits: bool
+) -> None:
+    channel = create()
+    Channel.objects.update(not_before=NOW + 2 * HOUR)
+    changed(channel, **fields)
+    assert (Channel.objects.get().not_before is not None) == waits
+
+
 def test_an_address_whose_key_is_gone_is_entered_anew(settings: Settings) -> None:
     channel = create(secrets="whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     settings.TIDELINE_SECRETS_KEYS = [NEW_KEY]

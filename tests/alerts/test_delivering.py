@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from alerts import delivering
 from alerts.channels.base import Verdict
@@ -167,6 +169,21 @@ def test_a_critical_message_does_not_wait_behind_a_backlog_that_takes_minutes() 
         ("digest", "100 messages: run failed (100)"),
         ("digest", "30 messages: run failed (30)"),
     ]
+
+
+def test_what_goes_next_is_read_in_its_order_from_an_index() -> None:
+    channel, clock = make_channel(), Clock()
+    raise_several(5, clock)
+    with CaptureQueriesContext(connection) as queries:
+        serve(channel, Sender(), clock)
+    asked = next(query["sql"] for query in queries if '"urgency" DESC' in query["sql"])
+    with connection.cursor() as cursor:
+        # of a table this small the planner would rather sort what it has read
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_sort = off")
+        cursor.execute(f"EXPLAIN {asked}")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "using delivery_most_urgent_first" in plan
 
 
 def test_a_critical_recovery_does_not_come_before_its_opening() -> None:
