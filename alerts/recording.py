@@ -35,7 +35,8 @@ class Problem:
         sentence: what happened and what to do.
         url: where to look, as a path of the control panel.
         facts: further details, as pairs of a label and a value.
-        parent: the fingerprint of the alert that stands over it and speaks for it, while it is open.
+        parent: the fingerprint of the alert that stands over it and speaks for it, while it is open and a grace longer
+            (see `alerts.families`). It may be raised in the same call.
     """
 
     kind: str
@@ -229,5 +230,5 @@ def _resolve(alerts: list[Alert], now: datetime, sentence: str, actor: str) -> N
 def _recoveries(alerts: list[Alert], said: str) -> list[Announcement]:
     """Return what is told of the alerts that are over: why, and how many stand under each that are not."""
     under = families.words_under(alerts)
-    lines = {alert: [said, under[alert.pk]] if alert.pk in under else [said] for alert in alerts}
-    return [Announcement(alert, Telling.RECOVERED, "\n".join(said)) for alert, said in lines.items()]
+    texts = {alert: f"{said}\n{under[alert.pk]}" if alert.pk in under else said for alert in alerts}
+    return [Announcement(alert, Telling.RECOVERED, words) for alert, words in texts.items()]

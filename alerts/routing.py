@@ -32,6 +32,8 @@ def tell_of_openings(announcements: Iterable[Announcement], now: datetime) -> No
     Of one that was told before and has become more severe no event is written where nobody is left to be told.
     """
     announcements = list(announcements)
+    if not announcements:
+        return
     channels = list(Channel.objects.filter(enabled=True))
     informed = _informed([said.alert for said in announcements if said.alert.told_at is not None])
     told, unheard = [], []

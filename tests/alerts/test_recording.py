@@ -1,15 +1,13 @@
-"""Raising and resolving: one open alert a problem, told once, in the caller's transaction, at a fixed price."""
+"""Raising and resolving: one open alert a problem, told once, in the caller's transaction."""
 
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import transaction
 
 from alerts.attention import Attention, tell
 from alerts.models import Alert, Delivery, Event
@@ -23,12 +21,6 @@ FAILED = "run_failed:run:1"
 MINUTE = timedelta(minutes=1)
 
 pytestmark = pytest.mark.django_db
-
-
-def statements(function: Any) -> int:
-    with CaptureQueriesContext(connection) as captured:
-        function()
-    return len(captured)
 
 
 # --- one open alert --------------------------------------------------------------------------------------------------
@@ -262,55 +254,3 @@ def test_a_long_reason_or_a_parents_long_title_fits() -> None:
     make_silence(reason="x" * 300)
     raise_alert(problem(), now=NOW)
     assert sorted(len(untold) for untold in Alert.objects.values_list("untold", flat=True)) == [0, 300, 300]
-
-
-# --- its price -------------------------------------------------------------------------------------------------------
-
-
-def test_an_occurrence_costs_one_statement_however_many_there_are() -> None:
-    make_channel()
-    raise_alert(problem(), now=NOW)
-    assert statements(lambda: raise_alert(problem(), now=NOW)) == 1
-
-
-def test_an_opening_costs_the_same_for_one_channel_and_for_many() -> None:
-    make_channel()
-    alone = statements(lambda: raise_alert(problem("run_failed:run:2"), now=NOW))
-    for _ in range(10):
-        make_channel()
-    for number in range(10):
-        make_silence(labels={"account": str(number)})
-    many = statements(lambda: raise_alert(problem("run_failed:run:3"), now=NOW))
-    assert alone == many == 8
-    assert statements(lambda: resolve_alert("run_failed:run:3", now=NOW)) <= 7
-
-
-def test_thousands_cost_as_many_statements_as_two() -> None:
-    make_channel()
-    make_silence(labels={"card": "1"})
-    raise_alert(problem("account_failing:1"), now=NOW)
-
-    def costs(first: int, count: int) -> list[int]:
-        numbers = range(first, first + count)
-        problems = [
-            problem(f"card_failing:{number}", parent=parent, labels={"card": str(number % 2)})
-            for number in numbers
-            for parent in ["account_failing:1" if number % 4 > 1 else ""]
-        ]
-        worse = [replace(problem, severity=Severity.CRITICAL) for problem in problems]
-        fingerprints = [problem.fingerprint for problem in problems]
-        return [
-            statements(lambda: raise_alerts(problems, now=NOW)),
-            statements(lambda: raise_alerts(problems, now=NOW)),
-            statements(lambda: raise_alerts(worse, now=NOW)),
-            statements(lambda: resolve_alerts(fingerprints, now=NOW, successes_needed=2)),
-            statements(lambda: resolve_alerts(fingerprints, now=NOW, successes_needed=2)),
-        ]
-
-    assert costs(0, 4) == costs(10_000, 2_000)
-    assert Alert.objects.filter(resolved_at__isnull=False).count() == 2_004
-
-
-def test_nothing_to_resolve_costs_one_statement() -> None:
-    assert statements(lambda: resolve_alert(FAILED, now=NOW)) == 1
-    assert statements(lambda: resolve_alerts([FAILED, "another"], now=NOW)) == 1

@@ -7,7 +7,7 @@ import pytest
 from alerts import delivering, repeating
 from alerts.models import Alert, Event, Silence
 from alerts.opening import FLAPS_AFTER
-from alerts.recording import acknowledge, raise_alert, resolve_alert
+from alerts.recording import acknowledge, raise_alert, raise_alerts, resolve_alert
 from alerts.repeating import BATCH, CALM, end_flapping, repeat_open, tell_untold
 from tests.alerts.factories import PERMANENT, Clock, Sender, make_channel, problem, told_to
 from tests.scheduler.factories import NOW
@@ -84,8 +84,7 @@ def test_what_is_silenced_or_part_of_another_is_not_told_again() -> None:
 
 def test_alerts_whose_channels_wait_for_longer_do_not_stand_before_those_that_are_due() -> None:
     make_channel(repeat_hours=24, kinds=["run_failed"])
-    for number in range(BATCH + 1):
-        raise_alert(problem(f"run_failed:run:{number}"), now=NOW)
+    raise_alerts([problem(f"run_failed:run:{number}") for number in range(BATCH + 1)], now=NOW)
     make_channel(repeat_hours=1, kinds=["quota_exhausted"])
     raise_alert(problem("quota_exhausted:1", kind="quota_exhausted"), now=NOW + MINUTE)
     assert repeat_open(now=NOW + 2 * HOUR) == 1
