@@ -6,9 +6,13 @@ from django.conf import settings
 from redis import Redis
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio import Redis as AsyncRedis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 # Above what a script of a thousand cards takes; a Redis that hangs delays its callers by no more.
 TIMEOUT_SECONDS = 5.0
+# A person may be waiting.
+HASTY_SECONDS = 1.0
 # Of one poller process: hundreds of its calls ask the limiter at once, each for less than a millisecond.
 MOST_CONNECTIONS = 50
 
@@ -21,6 +25,18 @@ def client() -> Redis:
         socket_timeout=TIMEOUT_SECONDS,
         socket_connect_timeout=TIMEOUT_SECONDS,
         health_check_interval=10,
+        client_name="tideline-polling",
+    )
+
+
+@functools.cache
+def hasty_client() -> Redis:
+    """Return this process's client for what is done at once or, if Redis is away or slow, later: it tries once."""
+    return Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=HASTY_SECONDS,
+        socket_connect_timeout=HASTY_SECONDS,
+        retry=Retry(NoBackoff(), 0),
         client_name="tideline-polling",
     )
 

@@ -3,7 +3,6 @@ try-out. Cards are written by fleet.lifecycle, settings by system_settings.
 """
 
 import json
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -13,19 +12,16 @@ from typing import Any, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model
-from redis.exceptions import RedisError
 
 from project.kit.secrets import Secret, UnreadableSecret
 from project.kit.versions import StaleVersion, column_value
 from quotas.ratelimit import LimiterError
-from scheduler.polling import connecting, holding, tiers
+from scheduler.polling import holding, tiers
 from scheduler.polling.carriers.registry import BadSettings, read_access
+from scheduler.polling.fleet import following
 from scheduler.polling.models import CarrierAccount, PollingParams, PollingTier
 from scheduler.polling.params import DEFAULTS, SHARED_QUEUE, windows_of
-from scheduler.polling.queue import Queue, calls
 from scheduler.polling.states import CheckType
-
-logger = logging.getLogger(__name__)
 
 Row = TypeVar("Row", CarrierAccount, PollingTier)
 
@@ -98,7 +94,7 @@ def save_account(account: CarrierAccount, *, expected_version: int, now: datetim
         if ACCESS_FIELDS.intersection(changed):
             holding.release(account.pk)
         if "active" in changed and not account.active:
-            transaction.on_commit(partial(_forget_order, account.pk))
+            transaction.on_commit(partial(following.forget_at_once, account.pk))
     return changed
 
 
@@ -116,7 +112,7 @@ def delete_account(account: CarrierAccount, *, expected_version: int) -> None:
                 f"The account “{current}” has {count:,} cards. Give them to another account, or delete them first."
             )
         current.delete()
-        transaction.on_commit(partial(_forget_order, account.pk))
+        transaction.on_commit(partial(following.forget_at_once, account.pk))
 
 
 def _check_access(account: CarrierAccount) -> None:
@@ -157,14 +153,6 @@ def _as_secret(value: Any) -> Secret:
     """Return the value of the credentials' column as a secret, also before it was saved."""
     secret: Secret | None = CarrierAccount._meta.get_field("credentials").to_python(value)
     return secret or Secret.of("")
-
-
-def _forget_order(account_id: int) -> None:
-    """Let the live order go; if Redis is away, `reconciling` does it."""
-    try:
-        Queue(connecting.client()).ask(calls.begin_rebuild(account_id))
-    except RedisError as error:
-        logger.warning("the live order is forgotten later, for Redis is away: %s", type(error).__name__)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------

@@ -1,21 +1,50 @@
-"""The live order follows the rows of some cards: in where they are polled, out of where they were."""
+"""The live order follows the rows of some cards: in where they are polled, out of where they were.
 
+After a commit it does so at once. A person who made the change may be waiting: if Redis is away or slow, it is left to
+`reconciling`.
+"""
+
+import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from redis import Redis
+from redis.exceptions import RedisError
 
-from scheduler.polling import accounts, policy
+from scheduler.polling import accounts, connecting, policy
 from scheduler.polling.fleet import live_order
 from scheduler.polling.fleet.live_order import DueRule
 from scheduler.polling.models import CarrierAccount
 from scheduler.polling.queue import MOST_CARDS, Queue, calls
 
+logger = logging.getLogger(__name__)
+
 # Cards that come are spread over twice the time that asking them takes, so that half of the account's calls are left
 # to the others; and over this at least, so that a handful makes no burst.
 LEAST_SPREAD = timedelta(seconds=30)
 CALLS_A_CARD = 2
+
+
+def follow_at_once(former: Mapping[int, int], beginning: set[int], *, now: datetime) -> None:
+    """Let the live order follow now if Redis is there, and otherwise later; arguments as `follow`."""
+    with _later_if_away():
+        follow(connecting.hasty_client(), former, beginning, now=now)
+
+
+def forget_at_once(account_id: int) -> None:
+    """Let the live order of an account go now if Redis is there, and otherwise later."""
+    with _later_if_away():
+        Queue(connecting.hasty_client()).ask(calls.begin_rebuild(account_id))
+
+
+@contextmanager
+def _later_if_away() -> Iterator[None]:
+    try:
+        yield
+    except RedisError as error:
+        logger.warning("the live order follows later, for Redis is away: %s", type(error).__name__)
 
 
 def follow(redis: Redis, former: Mapping[int, int], beginning: set[int], *, now: datetime) -> None:

@@ -238,20 +238,25 @@ def _each_once(lines: Iterable[Line]) -> Iterator[Line]:
 def _against_rows(lines: Iterable[Line], update: bool) -> Iterator[Line]:
     """Yield the lines as they stand beside the cards that are there already."""
     every = list(lines)
-    for start in range(0, len(every), CARDS_A_QUESTION):
-        part = every[start : start + CARDS_A_QUESTION]
-        cards = Card.objects.select_related("device").filter(iccid__in=[line.iccid for line in part])
-        there = {card.iccid: card for card in cards}
-        for line in part:
-            card = there.get(line.iccid)
-            yield line if card is None or line.fate is Fate.BAD else _beside(line, card, update)
+    there = _cards_there([line.iccid for line in every if line.fate is not Fate.BAD])
+    for line in every:
+        card = None if line.fate is Fate.BAD else there.get(line.iccid)
+        yield line if card is None else _beside(line, card, update)
+
+
+def _cards_there(numbers: Sequence[str]) -> dict[str, Card]:
+    cards: dict[str, Card] = {}
+    for first in range(0, len(numbers), CARDS_A_QUESTION):
+        some = numbers[first : first + CARDS_A_QUESTION]
+        cards |= {card.iccid: card for card in Card.objects.select_related("device").filter(iccid__in=some)}
+    return cards
 
 
 def _beside(line: Line, card: Card, update: bool) -> Line:
     if not update:
         return _as_bad(line, "The card is there already. Import with --update to change it.")
     there = {"account": card.account_id, "device": card.device.code if card.device else None}
-    said = line.values | {"account": line.values["account"].pk}
+    said = {**line.values, "account": line.values["account"].pk}
     differs = any(value != (there[name] if name in there else getattr(card, name)) for name, value in said.items())
     return replace(line, fate=Fate.CHANGED if differs else Fate.SAME, card_id=card.pk)
 

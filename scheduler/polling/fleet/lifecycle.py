@@ -5,24 +5,20 @@ two, by a crash or because Redis is away, is found by `reconciling`; nobody wait
 taken out of an order is stale, and its poller learns so.
 """
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.db import transaction
-from redis.exceptions import RedisError
 
 from alerts.recording import resolve_alerts
 from project.kit.versions import StaleVersion, column_value
-from scheduler.polling import connecting, failures
+from scheduler.polling import failures
 from scheduler.polling.fleet import following
 from scheduler.polling.models import Card, CardChange, CardCheck
 from scheduler.polling.queue import MOST_CARDS
 from scheduler.polling.states import CheckType
-
-logger = logging.getLogger(__name__)
 
 # What a person may change of a card; what its carrier says of it is written by the polling.
 EDITABLE_FIELDS = ("account", "device", "msisdn", "imsi", "polling_enabled", "reset_day", "state")
@@ -152,11 +148,4 @@ def _text(value: Any) -> str:
 
 def _after_commit(former: Mapping[int, int], beginning: set[int], now: datetime) -> None:
     if former:
-        transaction.on_commit(partial(_follow, former, beginning, now))
-
-
-def _follow(former: Mapping[int, int], beginning: set[int], now: datetime) -> None:
-    try:
-        following.follow(connecting.client(), former, beginning, now=now)
-    except RedisError as error:
-        logger.warning("the live order follows later, for Redis is away: %s", type(error).__name__)
+        transaction.on_commit(partial(following.follow_at_once, former, beginning, now=now))

@@ -193,6 +193,19 @@ def test_a_rebuild_that_died_in_the_middle_is_not_open_and_can_be_begun_again(re
     assert rebuilt(redis, account) == Rebuilt(account.pk, Outcome.REBUILT, 1500)
 
 
+def test_one_that_was_killed_holds_others_off_only_until_its_right_ends(redis: Redis, queue: Queue) -> None:
+    account = make_account()
+    make_cards(account, 1500)
+    killed = mock.patch.object(Rebuild, "let_go"), at_page(1, mock.Mock(side_effect=KeyboardInterrupt))
+    with killed[0], killed[1], pytest.raises(KeyboardInterrupt):
+        rebuilt(redis, account)
+    assert rebuilt(redis, account).outcome == Outcome.UNDER_WAY
+    assert 0 < redis.ttl(rebuilds._lock_key(account.pk)) <= rebuilds.SILENT_SECONDS
+    redis.delete(rebuilds._lock_key(account.pk))  # so much time has passed
+    assert rebuilt(redis, account) == Rebuilt(account.pk, Outcome.REBUILT, 1500)
+    assert queue.ask(calls.count(account.pk)).cards == 1500
+
+
 @pytest.mark.parametrize("page", [1, 2])
 def test_an_order_that_is_lost_while_it_is_built_is_never_opened_in_part(redis: Redis, queue: Queue, page: int) -> None:
     account = make_account()
