@@ -1,0 +1,122 @@
+"""The gate of an account: so many calls at one time, each in its slot, and waiting is no time of a step."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeVar
+
+import pytest
+from redis.asyncio import Redis
+
+from quotas.ratelimit import AsyncLimiter, Window
+from scheduler.polling import calling, connecting
+from scheduler.polling.calling import AccountGate, Places
+from scheduler.polling.carriers.base import Busy
+
+KEY = "tideline:test:calling"
+Outcome = TypeVar("Outcome")
+
+
+@pytest.fixture(autouse=True)
+def _nobody_calls() -> Iterator[None]:
+    yield
+    connecting.client().delete(KEY)
+
+
+def with_redis(act: Callable[[Redis], Awaitable[Outcome]]) -> Outcome:
+    async def run() -> Outcome:
+        async with connecting.async_client() as redis:
+            return await act(redis)
+
+    return asyncio.run(run())
+
+
+def test_no_more_calls_than_places_are_within_at_one_time_over_all_who_share_the_key() -> None:
+    within, most = 0, 0
+
+    async def call(gate: AccountGate) -> None:
+        nonlocal within, most
+        async with gate():
+            within, most = within + 1, max(most, within + 1)
+            await asyncio.sleep(0.005)
+            within -= 1
+
+    async def act(redis: Redis) -> None:
+        gates = [AccountGate(None, Places(redis, KEY, 2), 30) for _ in range(3)]
+        await asyncio.gather(*(call(gate) for gate in gates for _ in range(5)))
+
+    with_redis(act)
+    assert most == 2
+    assert connecting.client().zcard(KEY) == 0
+
+
+def test_a_place_is_given_back_by_a_call_that_fails() -> None:
+    async def act(redis: Redis) -> None:
+        gate = AccountGate(None, Places(redis, KEY, 1), 1)
+        for _ in range(3):
+            with pytest.raises(KeyError):
+                async with gate():
+                    raise KeyError
+
+    with_redis(act)
+
+
+def test_a_place_that_a_killed_poller_held_is_free_after_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    connecting.client().zadd(KEY, {"the dead": time.time() * 1000 + 300})
+
+    async def act(redis: Redis) -> float:
+        async with AccountGate(None, Places(redis, KEY, 1), 30)():
+            return time.time()
+
+    score = connecting.client().zscore(KEY, "the dead")
+    assert with_redis(act) * 1000 >= float(str(score))
+
+
+def test_who_would_wait_too_long_for_a_place_is_told_and_takes_none() -> None:
+    connecting.client().zadd(KEY, {"another": time.time() * 1000 + 60_000})
+
+    async def act(redis: Redis) -> None:
+        async with AccountGate(None, Places(redis, KEY, 1), 0.05)():
+            raise AssertionError
+
+    with pytest.raises(Busy):
+        with_redis(act)
+    assert connecting.client().zcard(KEY) == 1
+
+
+def test_who_would_wait_too_long_for_the_slot_is_told_for_how_long_and_gives_the_place_back() -> None:
+    async def act(redis: Redis) -> None:
+        limiter = AsyncLimiter(redis, "test-calling", [Window(1, 60)])
+        gate = AccountGate(limiter, Places(redis, KEY, 1), 1)
+        async with gate():
+            pass
+        async with gate():
+            raise AssertionError
+
+    with pytest.raises(Busy) as told:
+        with_redis(act)
+    assert 50 < told.value.seconds <= 60
+    assert connecting.client().zcard(KEY) == 0
+
+
+def test_what_waits_at_the_gate_is_no_time_of_the_step_and_what_is_asked_is() -> None:
+    async def waits(redis: Redis) -> str:
+        connecting.client().zadd(KEY, {"another": time.time() * 1000 + 300})
+        async with calling.step(0.1), AccountGate(None, Places(redis, KEY, 1), 30)():
+            return "asked"
+
+    async def asks_for_long(redis: Redis) -> None:
+        async with calling.step(0.1), AccountGate(None, Places(redis, KEY, 1), 30)():
+            await asyncio.Event().wait()
+
+    assert with_redis(waits) == "asked"
+    with pytest.raises(TimeoutError):
+        with_redis(asks_for_long)
+
+
+def test_without_limits_every_call_passes() -> None:
+    async def act(redis: Redis) -> Any:
+        async with AccountGate(None, None, 0)():
+            return "asked"
+
+    assert with_redis(act) == "asked"
