@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 # What a row's column can hold.
 MOST_BYTES = 2**63 - 1
+MOST_DIGITS = len(str(MOST_BYTES))
 
 
 class NoAmount(ValueError):
@@ -41,8 +42,8 @@ def _number(value: object) -> Decimal:
         number = Decimal(str(value).strip())
     except (InvalidOperation, ValueError):
         raise NoAmount("it is no number") from None
-    if not number.is_finite():
-        raise NoAmount("it is no number")
+    if not number.is_finite() or number.adjusted() > MOST_DIGITS:
+        raise NoAmount("it is no number that could be right")
     return number
 
 

@@ -146,8 +146,8 @@ class HttpJsonSettings(AccountSettings):
     checks: dict[CheckType, Check] = Field(title="Checks", description="How a card is asked about what.", min_length=1)
     stop: Call | None = Field(default=None, title="Stop", description="How a card is stopped.")
     resume: Call | None = Field(default=None, title="Resume", description="How a stopped card is resumed.")
-    errors: Errors = Field(default_factory=Errors, title="Errors")
-    timeouts: Timeouts = Field(default_factory=Timeouts, title="Timeouts")
+    errors: Errors = Field(default_factory=Errors)
+    timeouts: Timeouts = Field(default_factory=Timeouts)
 
     @property
     def token_url(self) -> str:

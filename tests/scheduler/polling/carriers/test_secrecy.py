@@ -57,7 +57,7 @@ def settings(url: str, auth: Any) -> dict[str, Any]:
         },
         "stop": {"method": "POST", "path": "/stop/{iccid}"},
         "errors": {"code": "code", "message": "message"},
-        "timeouts": {"total": 0.5},
+        "timeouts": {"total": 0.1},
     }
 
 
