@@ -178,6 +178,13 @@ class ApiTokenAdmin(ObjectActionsMixin, ObjectPageMixin):
         initial = {"user": request.user.pk, "expires_at": database_now() + USUAL_LIFE}
         return {**initial, **super().get_changeform_initial_data(request)}
 
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the form with one way to save it: any other would pass by the page that shows the token."""
+        context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def save_model(self, request: HttpRequest, obj: ApiToken, form: Any, change: bool) -> None:
         """Make the token; its text is kept for the answer to this request alone."""
         if not _is_superuser(request):

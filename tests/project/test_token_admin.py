@@ -64,6 +64,11 @@ def test_a_token_is_shown_once_and_works() -> None:
     assert LogEntry.objects.get().object_repr == "deploy"
 
 
+def test_the_form_has_one_way_to_save_which_shows_the_token() -> None:
+    page = logged_in(colleague()).get(ADD).content.decode()
+    assert re.findall(r'type="submit"[^>]*name="(\w+)"', page) == ["_save"]
+
+
 def test_one_makes_tokens_for_oneself_whatever_the_form_says() -> None:
     user = colleague()
     make(user, user=chief().pk)
