@@ -111,12 +111,11 @@ def _take(channel_id: int, now: datetime) -> Channel | None:
 def _clear_up(channel: Channel, now: datetime) -> None:
     """Judge what a lost sender had in hand: nobody knows whether it arrived."""
     lost = Delivery.objects.filter(channel=channel, state=DeliveryState.SENDING)
-    if channel.retry_ambiguous:
-        lost.update(state=DeliveryState.WAITING, due_at=now)
-    else:
-        lost.update(state=DeliveryState.UNKNOWN, outcome=DeliveryOutcome.AMBIGUOUS, meaning=LOST_SENDER, ended_at=now)
-    tries = DeliveryTry.objects.filter(channel=channel, outcome="")
+    tries = DeliveryTry.objects.filter(delivery__in=lost, outcome="")
     tries.update(outcome=DeliveryOutcome.AMBIGUOUS, meaning=LOST_SENDER)
+    if channel.retry_ambiguous:
+        lost.filter(tries__lte=len(RETRY_DELAYS)).update(state=DeliveryState.WAITING, due_at=now)
+    lost.update(state=DeliveryState.UNKNOWN, outcome=DeliveryOutcome.AMBIGUOUS, meaning=LOST_SENDER, ended_at=now)
 
 
 def _drop_orphans(channel: Channel, now: datetime) -> None:

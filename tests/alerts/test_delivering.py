@@ -119,6 +119,22 @@ def test_what_a_lost_sender_had_in_hand_is_unknown_and_the_rest_is_sent() -> Non
     assert states() == ["unknown", "sent"]
 
 
+def test_a_message_that_loses_each_of_its_senders_is_given_up_though_it_may_be_sent_again() -> None:
+    channel, clock = make_channel(retry_ambiguous=True), Clock()
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    raise_several(1, clock)
+    for _ in range(len(RETRY_DELAYS) + 1):
+        with pytest.raises(KeyboardInterrupt):
+            serve(channel, Sender(during=die), clock)
+    send = Sender()
+    assert serve(channel, send, clock) == 0
+    assert states() == ["unknown"]
+    assert set(DeliveryTry.objects.values_list("outcome", flat=True)) == {"ambiguous"}
+
+
 def test_a_late_sender_undoes_nothing() -> None:
     channel, clock, rival = make_channel(), Clock(), Sender()
 
