@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 
-from tests.benchmarks import charge, claim, decision, finish, fire, limiter, memory, resume, runs, scan
+from tests.benchmarks import charge, claim, decision, finish, fire, initialize, limiter, memory, resume, runs, scan
 from tests.benchmarks.measuring import ROUNDS, Measurement, Options, all_met
 from tests.benchmarks.reporting import as_json, as_table
 from tests.benchmarks.servers import running_servers
@@ -20,6 +20,7 @@ BENCHMARKS: Mapping[str, Callable[[Options], list[Measurement]]] = {
     "decision": decision.measure,
     "claim": claim.measure,
     "finish": finish.measure,
+    "initialize": initialize.measure,
 }
 
 
