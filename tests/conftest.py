@@ -11,6 +11,7 @@ from django.test import TransactionTestCase
 from project.services import PostgreSQL, Redis
 from tests.flushing import delete_all_rows
 from tests.processes import Processes
+from tests.settings import stop_servers
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -18,6 +19,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Stop the servers before a worker says that it has finished: what takes long after that is killed."""
+    stop_servers()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -23,15 +23,15 @@ def runs_tests() -> bool:
     return options.parse_known_args()[0].numprocesses == "0"
 
 
-def start_servers() -> dict[str, str]:
-    """Start the servers until this process ends, and return what leads its child processes to them."""
-    services = Services(FOLDER, os.environ, durable=False)
-    atexit.register(services.stop)
-    return services.start() | {"DJANGO_SETTINGS_MODULE": "project.settings"}
+def stop_servers() -> None:
+    """Stop what was started, and leave nothing behind."""
+    SERVICES.stop()
+    shutil.rmtree(FOLDER, ignore_errors=True)
 
 
 FOLDER = Path(tempfile.mkdtemp(prefix="tideline-tests-"))
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)  # when the servers in it have stopped
+SERVICES = Services(FOLDER, os.environ, durable=False)
+atexit.register(stop_servers)
 os.environ |= {
     "ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
     "SECRET_KEY": "only-for-tests",
@@ -40,7 +40,7 @@ os.environ |= {
     "TIDELINE_STATE_DIR": str(FOLDER),  # a try-out in the same checkout has no say here
 }
 if runs_tests():
-    os.environ |= start_servers()
+    os.environ |= SERVICES.start() | {"DJANGO_SETTINGS_MODULE": "project.settings"}  # for child processes
 
 from project.settings import *  # noqa: E402, F403 - only now there is something to read
 
