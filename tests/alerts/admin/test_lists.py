@@ -17,6 +17,8 @@ from project.watching import BEAT_SILENT, BROKER_DOWN
 from quotas.attention import Kind as QuotaKind
 from scheduler.attention import Kind
 from scheduler.notices import Kind as NoticeKind
+from scheduler.polling.failures import CARD_CHECK_FAILING, CARDS_FAILING
+from scheduler.polling.holding import ACCOUNT_FAILING
 from tests.alerts.admin.desk import (
     MODELS,
     deliver,
@@ -160,7 +162,8 @@ def test_a_row_says_how_much_it_matters_where_it_stands_and_why_nobody_was_told(
 
 
 def test_every_kind_that_is_told_has_its_words() -> None:
-    assert set(PROBLEMS) == {*Kind, *QuotaKind, "delivery_failing", BEAT_SILENT, BROKER_DOWN}
+    of_polling = {ACCOUNT_FAILING, CARDS_FAILING, CARD_CHECK_FAILING}
+    assert set(PROBLEMS) == {*Kind, *QuotaKind, *of_polling, "delivery_failing", BEAT_SILENT, BROKER_DOWN}
     assert set(NOTICES) == set(NoticeKind)
     assert set(KINDS) == {*PROBLEMS, *NOTICES}
 
