@@ -94,7 +94,10 @@ def timezone_of(settings: Mapping[str, Any]) -> str:
 
 def tier_of(tiers: Iterable[Tier], facts: Facts) -> Tier | None:
     """Return the first tier that matches the card; None: it is not polled."""
-    return next((tier for tier in tiers if tier.matches(facts)), None)
+    for tier in tiers:
+        if tier.matches(facts):
+            return tier
+    return None
 
 
 def interval_of(tier: Tier | None, check: CheckType) -> timedelta | None:
