@@ -83,7 +83,7 @@ def lives(pid: int) -> bool:
 
 
 def test_the_procfile_names_what_the_design_names():
-    assert list(commands(ROOT / "Procfile")) == ["web", "worker", "runner", "notifier", "beat", "flower"]
+    assert list(commands(ROOT / "Procfile")) == ["web", "worker", "runner", "notifier", "poller", "beat", "flower"]
 
 
 def test_each_line_of_the_procfile_gives_its_place_to_the_program_itself():
@@ -209,8 +209,9 @@ def test_nothing_outlives_a_supervisor_that_is_killed_itself(supervised):
     supervisor.waits_for(lambda: not lives(one))
 
 
-def test_a_process_that_says_very_much_without_a_line_end_is_passed_on_in_pieces(supervised):
-    supervisor = supervised(flood="head -c 300000 /dev/zero | tr '\\0' x; exec sleep 1000")
-    supervisor.waits_for(lambda: supervisor.said().count("x") >= 65536)
+def test_a_process_that_says_very_much_without_a_line_end_is_passed_on_in_pieces(supervised, tmp_path):
+    all_is_said = tmp_path / "all is said"
+    supervisor = supervised(flood=f"head -c 300000 /dev/zero | tr '\\0' x; touch '{all_is_said}'; exec sleep 1000")
+    supervisor.waits_for(lambda: all_is_said.exists() and supervisor.said().count("x") >= 65536)
     supervisor.ends(signal.SIGTERM)
     assert supervisor.said().count("x") == 300000
