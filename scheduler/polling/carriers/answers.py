@@ -4,6 +4,7 @@ import codecs
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NoReturn
 
 
@@ -11,7 +12,7 @@ class NoDocument(ValueError):
     """The body is no JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """Status, headers by lower-case names, and the whole body. Its text shows none of the latter."""
 
@@ -32,14 +33,15 @@ class Answer:
                 return text
         return self.body.decode("iso-8859-1")
 
+    @cached_property
     def document(self) -> Any:
-        """Return what the JSON says.
+        """What the JSON says.
 
         Raises:
             NoDocument: the body is none.
         """
         try:
-            return json.loads(self.text(), parse_constant=_refuse)
+            return _DECODER.decode(self.text())
         except (ValueError, RecursionError):
             raise NoDocument from None
 
@@ -54,3 +56,6 @@ def _decoded(body: bytes, charset: str) -> str:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)

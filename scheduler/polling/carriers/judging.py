@@ -152,7 +152,7 @@ class Judge:
 
 def _document_of(answer: Answer) -> Any:
     try:
-        return answer.document()
+        return answer.document
     except NoDocument:
         return None  # a failure in prose, or success without a word
 

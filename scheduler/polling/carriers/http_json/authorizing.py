@@ -158,7 +158,7 @@ def document_of(answer: Answer, host: str) -> Any:
         CarrierError: it is no JSON.
     """
     try:
-        return answer.document()
+        return answer.document
     except NoDocument:
         raise CarrierError(ErrorClass.MALFORMED, f"{host} answered {answer.status} without JSON.") from None
 

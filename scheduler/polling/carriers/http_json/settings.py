@@ -99,7 +99,7 @@ Auth = Annotated[
 
 
 class ErrorRules(Part):
-    """What the carrier's codes and statuses mean; those that are not listed as the documentation says."""
+    """What the carrier's codes and statuses mean, where it is not what carriers.judging takes them for."""
 
     codes: dict[str, ErrorClass] = Field(default_factory=dict, title="Codes", description="In the body.")
     statuses: dict[int, ErrorClass] = Field(default_factory=dict, title="Statuses", description="Of HTTP.")
