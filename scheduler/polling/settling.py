@@ -75,7 +75,8 @@ _CHECKS = (
     " said.error_class, said.error, said.token"
     " FROM json_to_recordset(%s) AS said (card_id bigint, type text, value jsonb, unit text, as_of timestamptz,"
     " at timestamptz, answered boolean, due_at timestamptz, failures integer, error_class text, error text,"
-    " token bigint) JOIN polling_card AS card ON card.id = said.card_id"
+    " token bigint, account_id bigint) JOIN polling_card AS card"
+    " ON card.id = said.card_id AND card.account_id = said.account_id"
     " ORDER BY said.card_id, said.type"
     " ON CONFLICT (card_id, type) DO UPDATE SET checked_at = EXCLUDED.checked_at, due_at = EXCLUDED.due_at,"
     " failures = EXCLUDED.failures, error_class = EXCLUDED.error_class, error = EXCLUDED.error,"
@@ -114,6 +115,7 @@ def _columns(check: _Check) -> dict[str, Any]:
         "error_class": error.error_class if error is not None else "",
         "error": str(error or ""),
         "token": check.polled.claim.token,
+        "account_id": check.polled.claim.account_id,
     }
 
 

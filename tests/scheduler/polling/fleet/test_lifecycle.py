@@ -17,10 +17,12 @@ from redis.exceptions import ConnectionError as Away
 from alerts.models import Alert
 from alerts.recording import Problem, raise_alert
 from project.kit.versions import StaleVersion
-from scheduler.polling import failures
+from scheduler.polling import cards, failures, settling
+from scheduler.polling.carriers.base import Reading
 from scheduler.polling.fleet import following, lifecycle
 from scheduler.polling.fleet.initializing import rebuild
 from scheduler.polling.models import Card, CardChange, CardCheck, CarrierAccount, PollingParams
+from scheduler.polling.outcomes import Asked, Polled
 from scheduler.polling.queue import Claim, Finish, Queue, Sight, calls
 from scheduler.polling.states import CardState, CheckType
 from tests.scheduler.polling.factories import (
@@ -193,6 +195,20 @@ def test_another_account_has_the_card_in_its_order_and_the_former_one_has_not(
     assert queue.ask(calls.finish(former.pk, [Finish(card.pk, held.token, {}, {})])) == [False]
     change = CardChange.objects.get()
     assert (change.field, change.before, change.after, change.at) == ("account", "A", "B", NOW)
+
+
+def test_what_the_former_account_says_of_a_card_too_late_is_dropped() -> None:
+    former, latter = make_account(), make_account()
+    card = make_card(former)
+    claim = Claim(former.pk, card.pk, 10**15, (USAGE,), {USAGE: 0})
+    late = Polled(
+        claim, cards.read([card.pk])[card.pk], [Asked(USAGE, NOW, Reading(7, "B", columns={"used_bytes": 7}))]
+    )
+    lifecycle.change({card.pk: {"account": latter}}, now=NOW)
+    settled = settling.settle([late], now=NOW)
+    card.refresh_from_db()
+    assert (settled.written, settled.stale, card.used_bytes) == (0, 1, None)
+    assert not CardCheck.objects.exists()
 
 
 def test_another_state_moves_the_card_to_its_tier_and_a_later_check_forward(
