@@ -142,8 +142,6 @@ class Patching(Resource):
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change what is written and different; `If-Match` says on which version that is based."""
         version, row = expected_version(request), self.get_object()
-        if row.version != version:
-            raise self._conflict(StaleVersion(row))
         said = self.get_serializer(row, data=request.data, partial=True)
         said.is_valid(raise_exception=True)
         for name, value in said.validated_data.items():
@@ -151,7 +149,7 @@ class Patching(Resource):
         try:
             self._store(row, version)
         except StaleVersion as stale:
-            raise self._conflict(stale) from stale
+            raise Conflict(str(stale), current=self.shown(pk)) from stale
         return Response(self.shown(pk))
 
     def _store(self, row: Any, version: int) -> None:
@@ -160,6 +158,3 @@ class Patching(Resource):
             if changed:
                 words = _("Changed through the API: %(fields)s.") % {"fields": ", ".join(changed)}
                 self.audit(row, CHANGE, words)
-
-    def _conflict(self, stale: StaleVersion) -> Conflict:
-        return Conflict(str(stale), current=self.shown(stale.current.pk))
