@@ -147,7 +147,6 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "project.kit.api.schema.ResourceSchema",
     "DEFAULT_METADATA_CLASS": None,
     "EXCEPTION_HANDLER": "project.kit.api.problems.problem_response",
-    "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Tideline",
@@ -182,14 +181,16 @@ TIDELINE_RESUME_DEADLINE_SECONDS = number("TIDELINE_RESUME_DEADLINE_SECONDS", 30
 TIDELINE_QUOTA_EVENTS = flag("TIDELINE_QUOTA_EVENTS", True)  # off: the fallback poll alone resumes
 # Encrypt secrets at rest; the first one writes, all read. None: derived from SECRET_KEY and its fallbacks.
 TIDELINE_SECRETS_KEYS = words("TIDELINE_SECRETS_KEYS")
-# Hosts that alerts may be sent to though they lie in a private network, as name or name:port.
+# Hosts that alerts may be sent to, and carriers asked at, though they lie in a private network: name or name:port.
 TIDELINE_ALLOWED_HOSTS_INWARD = words("TIDELINE_ALLOWED_HOSTS_INWARD")
 TIDELINE_URL = os.environ.get("TIDELINE_URL", "")  # where people open the control panel; links in alerts lead there
 # The inbox page of the try-out, where there is one; see project/inbox.py.
 TIDELINE_INBOX_URL = os.environ.get("TIDELINE_INBOX_URL", "")
 TIDELINE_INBOX_SECRET = os.environ.get("TIDELINE_INBOX_SECRET", "")
-if TIDELINE_INBOX_URL:
-    TIDELINE_ALLOWED_HOSTS_INWARD.append(urlsplit(TIDELINE_INBOX_URL).netloc)
+# The simulated carrier of the try-out, where there is one; see project/tryout_fleet.py.
+TIDELINE_CARRIER_URL = os.environ.get("TIDELINE_CARRIER_URL", "")
+for url in filter(None, (TIDELINE_INBOX_URL, TIDELINE_CARRIER_URL)):
+    TIDELINE_ALLOWED_HOSTS_INWARD.append(urlsplit(url).netloc)
 TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
 
 LOGGING = {
