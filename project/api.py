@@ -35,7 +35,7 @@ class Nowhere(APIView):
 
 
 def _routes() -> list[URLPattern | URLResolver]:
-    router = SimpleRouter()
+    router = SimpleRouter(use_regex_path=False)
     for name, resource in RESOURCES.items():
         router.register(name, resource)
     return router.urls
