@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 from math import ceil
-from typing import Any
 
-from project.kit.wall_clocks import zone_names
 from quotas.periods import Preset, ResetRule, period_at
 from quotas.ratelimit import Window
 from scheduler.polling.states import CheckType
@@ -81,12 +79,6 @@ class Tier:
         # Compared as whole numbers; of nothing everything is used.
         above = self.usage_from_percent is None or used * 100 >= self.usage_from_percent * allowance
         return above and (self.usage_below_percent is None or used * 100 < self.usage_below_percent * allowance)
-
-
-def timezone_of(settings: Mapping[str, Any]) -> str:
-    """Return the zone that an account's settings name, or UTC where they name none that there is."""
-    named = settings.get("timezone")
-    return named if isinstance(named, str) and named in zone_names() else "UTC"
 
 
 # --- when a check is due ---------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def carry_out(planned: Plan, *, now: datetime) -> None:
 
 
 def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number of each line and its values by column; what is too much or missing is under None."""
+    """Yield the number of each line and its values by column; under no name: that it has too many or too few."""
     text = _decoded(content)
     reader = csv.reader(StringIO(text, newline=""), delimiter=_separator(text), strict=True)
     names: list[str] = []

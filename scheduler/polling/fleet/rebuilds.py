@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from redis import Redis
 from redis.exceptions import LockError, LockNotOwnedError, WatchError
@@ -135,19 +134,22 @@ def progress(redis: Redis, account_ids: Sequence[int]) -> dict[int, Progress]:
             pipeline.hgetall(_progress_key(account_id))
             pipeline.exists(_lock_key(account_id))
         told = pipeline.execute()
-    pairs = zip(account_ids, told[::2], told[1::2], strict=True)
-    return {account_id: _progress(account_id, said, bool(held)) for account_id, said, held in pairs if said}
+    words = [{_text(name): _text(value) for name, value in said.items()} for said in told[::2]]
+    return {
+        account_id: _progress(account_id, said, bool(held))
+        for account_id, said, held in zip(account_ids, words, told[1::2], strict=True)
+        if "began_at" in said  # what is told after a flush has no beginning
+    }
 
 
-def _progress(account_id: int, said: dict[Any, Any], held: bool) -> Progress:
-    words = {_text(name): _text(value) for name, value in said.items()}
-    ended_at = words.get("ended_at")
+def _progress(account_id: int, said: dict[str, str], held: bool) -> Progress:
+    ended_at = said.get("ended_at")
     return Progress(
         account_id=account_id,
-        by=words["by"],
-        began_at=datetime.fromisoformat(words["began_at"]),
-        done=int(words["done"]),
-        total=int(words["total"]),
+        by=said["by"],
+        began_at=datetime.fromisoformat(said["began_at"]),
+        done=int(said["done"]),
+        total=int(said["total"]),
         ended_at=datetime.fromisoformat(ended_at) if ended_at else None,
         under_way=held,
     )

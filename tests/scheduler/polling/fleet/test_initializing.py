@@ -14,7 +14,7 @@ from scheduler.polling import policy
 from scheduler.polling.fleet import initializing, rebuilds
 from scheduler.polling.fleet.initializing import Outcome, Rebuilt, rebuild, rebuild_if_lost, request_rebuilds
 from scheduler.polling.fleet.rebuilds import Rebuild
-from scheduler.polling.models import CardCheck, CarrierAccount
+from scheduler.polling.models import CarrierAccount
 from scheduler.polling.queue import Finish, Queue, Round, RoundState, calls
 from scheduler.polling.states import CardState, CheckType
 from scheduler.polling.tiers import as_tier
@@ -210,7 +210,7 @@ def test_one_that_was_killed_holds_others_off_only_until_its_right_ends(redis: R
 def test_an_order_that_is_lost_while_it_is_built_is_never_opened_in_part(redis: Redis, queue: Queue, page: int) -> None:
     account = make_account()
     make_cards(account, 1500)
-    with at_page(page, redis.flushall):
+    with at_page(page, redis.flushdb):
         assert rebuilt(redis, account).outcome == Outcome.OVERTAKEN
     assert queue.ask(calls.count(account.pk)).epoch == ""
 
@@ -221,7 +221,7 @@ def test_an_order_that_is_lost_just_before_it_is_opened_stays_closed(redis: Redi
     conclude = Rebuild.conclude
 
     def too_late(self: Rebuild, call: Any) -> None:
-        redis.flushall()
+        redis.flushdb()
         conclude(self, call)
 
     with mock.patch.object(Rebuild, "conclude", too_late):
@@ -311,4 +311,16 @@ def test_progress_of_a_rebuild_that_died_says_that_nobody_is_at_it(redis: Redis)
 
 def test_progress_of_nothing_is_nothing(redis: Redis) -> None:
     assert initializing.progress(redis, []) == {}
-    assert not CardCheck.objects.exists()
+
+
+def test_progress_that_was_lost_before_its_end_is_left_out(redis: Redis) -> None:
+    account = make_account()
+    end = Rebuild.end
+
+    def too_late(self: Rebuild, *arguments: Any) -> None:
+        redis.flushdb()
+        end(self, *arguments)
+
+    with mock.patch.object(Rebuild, "end", too_late):
+        rebuilt(redis, account)
+    assert initializing.progress(redis, [account.pk]) == {}
