@@ -71,7 +71,11 @@ class HttpJson(Gateway):
     async def _change(self, endpoint: str, call: Call | None, card: CardRef) -> None:
         if call is None:
             raise CarrierError(ErrorClass.STATE_FORBIDS, f"The account's settings do not say how to {endpoint} a card.")
-        await self._line.ask(draft(endpoint, call, _numbers(card, call)))
+        try:
+            await self._line.ask(draft(endpoint, call, _numbers(card, call)))
+        except CarrierError as error:
+            if error.error_class is not ErrorClass.PENDING:  # that is accepted as well, and said by a code
+                raise
 
     # --- many cards --------------------------------------------------------------------------------------------
 

@@ -264,6 +264,27 @@ def test_a_token_is_asked_for_by_a_form_with_basic_as_oauth_has_it(scripted: Scr
     assert call.headers["authorization"] == "Bearer t"
 
 
+def test_a_change_that_the_carrier_calls_pending_is_accepted(scripted: ScriptedCarrier) -> None:
+    scripted.answer = lambda asked: reply(b'{"code": "20"}')
+    errors = {"code": "code", "success": ["0"], "codes": {"20": "pending"}}
+    account = settings_of(scripted.url, stop={"method": "PUT", "path": "/{iccid}/off"}, errors=errors)
+
+    asked(account, {}, lambda gateway: gateway.stop(CARD))
+    with pytest.raises(CarrierError) as caught:
+        asked(account, {}, lambda gateway: gateway.usage(CARD))
+
+    assert scripted.asked[0].line == f"PUT /{CARD.iccid}/off HTTP/1.1"
+    assert caught.value.error_class is ErrorClass.PENDING
+
+
+def test_a_change_that_the_settings_do_not_know_is_refused_and_nothing_sent(scripted: ScriptedCarrier) -> None:
+    with pytest.raises(CarrierError) as caught:
+        asked(settings_of(scripted.url), {}, lambda gateway: gateway.resume(CARD))
+
+    assert "do not say how to resume a card" in caught.value.sentence
+    assert scripted.asked == []
+
+
 def test_cards_without_the_number_fail_alone_and_are_not_asked_for(scripted: ScriptedCarrier) -> None:
     scripted.answer = lambda asked: reply(b'{"cards": [{"n": 139, "used": 5}]}')
     batch = {"path": "/many", "query": {"n": "{msisdns}"}, "separator": "_", "size": 9, "list": "cards", "id": "n"}

@@ -3,9 +3,6 @@
 import asyncio
 import json
 import re
-import signal
-import subprocess
-import sys
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -23,6 +20,7 @@ from scheduler.polling.carriers.simulator.faults import Faults
 from scheduler.polling.carriers.simulator.measuring import Meter, WindowMeter
 from scheduler.polling.states import CheckType, ErrorClass
 from tests.scheduler.polling.carriers.gateways import asked_of, card
+from tests.scheduler.polling.carriers.processes import carrier_process
 
 # --- measuring -------------------------------------------------------------------------------------------------
 
@@ -284,17 +282,8 @@ def test_a_limit_forgives_the_jitter_of_the_way() -> None:
 
 
 def test_the_command_serves_until_it_is_interrupted() -> None:
-    command = [sys.executable, "manage.py", "simulate_carrier", "--port", "0", "--latency", "0", "--account", "slow"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().split()[2].rstrip(".")
-            stats = fetch(f"{url}/_stats")
-            process.send_signal(signal.SIGINT)
-
-            assert (set(stats), process.wait(timeout=60)) == ({"main", "slow"}, 0)
-        finally:
-            process.kill()
+    with carrier_process("--latency", "0", "--account", "slow,latency=1") as url:
+        assert set(fetch(f"{url}/_stats")) == {"main", "slow"}
 
 
 def test_the_command_refuses_what_it_cannot_read() -> None:
