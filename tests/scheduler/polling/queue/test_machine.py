@@ -183,6 +183,7 @@ class Polling(RuleBasedStateMachine):
         self.queue.ask(calls.begin_rebuild(self.account))
         self._put_again_and_complete()
 
+    @precondition(lambda self: len(self.made) > 5)
     @rule()
     def everything_is_lost_and_rebuilt(self) -> None:
         forget(self.client, self.account)
@@ -279,7 +280,10 @@ class Polling(RuleBasedStateMachine):
         claim.lease_end = lease_end
 
     def _made(self, pick: int) -> Taken:
-        return self.made[pick % len(self.made)]
+        """Return one of the latest claims: of cards that are claimed, and one time in five of any card."""
+        claimed = [made for made in self.made if made.card in self.plain.cards and self.plain.cards[made.card].claim]
+        latest = (claimed if claimed and pick % 5 else self.made)[-10:]
+        return latest[-1 - pick // 5 % len(latest)]
 
     def _members(self) -> dict[str, set[int]]:
         hashes, sets = ("cards", "asked", "claims"), ("queue", "priority", "running")

@@ -68,6 +68,17 @@ def test_a_card_that_is_put_while_it_is_asked_for_still_is(queue: Queue, account
     assert only.types == (PACKAGE,)
 
 
+def test_cards_whose_priority_was_lost_have_it_again_when_they_are_put(
+    queue: Queue, account: int, client: Redis
+) -> None:
+    put_due(queue, account, [1])
+    request(queue, account, 1, [PACKAGE])
+    before = look(queue, account, 1).priority
+    client.delete(key_of(account, "priority"))
+    put_due(queue, account, [1])
+    assert look(queue, account, 1).priority == before is not None
+
+
 # --- remove ---------------------------------------------------------------------------------------------------------
 
 
