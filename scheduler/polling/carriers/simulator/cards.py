@@ -6,7 +6,7 @@ from dataclasses import dataclass
 ACTIVE, STOPPED, TESTING, STOCK = "ACTIVATED", "SUSPENDED", "TEST_READY", "INVENTORY"
 VERIFIED, NEEDED = "VERIFIED", "REQUIRED"
 PACKAGES = (("data-100mb", 100), ("data-1gb", 1024), ("data-30gb", 30 * 1024))
-# A card uses one more KB in this many seconds for each ten of its number.
+# What an active card uses.
 KB_A_SECOND = 0.5
 
 

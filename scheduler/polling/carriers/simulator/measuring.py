@@ -47,7 +47,7 @@ class Meter:
         self._seconds: Counter[int] = Counter()
         self._in_flight = self._most_in_flight = self._too_many_at_once = 0
         self._cards: Counter[str] = Counter()
-        self._cards_at_once = self._cards_asked = 0
+        self._cards_at_once = self._cards_answered = 0
 
     def enter(self, endpoint: str, card: str, now: float) -> bool:
         """Count a call that begins, and return whether the limits let it pass.
@@ -76,7 +76,7 @@ class Meter:
 
     def count_cards(self, number: int) -> None:
         """Count cards about which something was said."""
-        self._cards_asked += number
+        self._cards_answered += number
 
     def figures(self) -> dict[str, Any]:
         """Return all that was counted."""
@@ -85,7 +85,7 @@ class Meter:
         return {
             "calls": dict(self._calls),
             "answers": dict(self._answers),
-            "cards_answered": self._cards_asked,
+            "cards_answered": self._cards_answered,
             "windows": [window.figures() for window in self._windows],
             "by_second": [self._seconds[second] for second in range(first, last + 1)],
             "in_flight": self._in_flight,

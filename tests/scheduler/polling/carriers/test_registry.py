@@ -1,7 +1,9 @@
 """An account's settings and credentials: what is wrong is named, with what to do about it."""
 
 import json
+import re
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -162,3 +164,10 @@ def test_the_settings_for_the_simulated_carrier_are_good(settings: Settings, bat
     access = read_access("http_json", json.loads(json.dumps(said)), credentials_for(AccountPlan(), token=token))
 
     assert set(access.settings.model_dump()["checks"]) == set(CheckType)
+
+
+def test_the_settings_in_the_documentation_are_good() -> None:
+    page = (Path(__file__).resolve().parents[4] / "docs" / "carriers.md").read_text()
+    (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+
+    assert read_access("http_json", json.loads(example), {"user": "u", "password": "a password"})

@@ -2,25 +2,22 @@
 
 import asyncio
 import json
-import re
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.polling import iccid
 from scheduler.polling.carriers.base import CarrierError, Gateway
 from scheduler.polling.carriers.simulator import AccountPlan, Fault, FaultKind, Limit, RunningCarrier, iccid_of
-from scheduler.polling.carriers.simulator.accounts import BadPlan, limit_of, number_of, plan_of
+from scheduler.polling.carriers.simulator.accounts import number_of
 from scheduler.polling.carriers.simulator.faults import Faults
 from scheduler.polling.carriers.simulator.measuring import Meter, WindowMeter
 from scheduler.polling.states import CheckType, ErrorClass
 from tests.scheduler.polling.carriers.gateways import asked_of, card
-from tests.scheduler.polling.carriers.processes import carrier_process
 
 # --- measuring -------------------------------------------------------------------------------------------------
 
@@ -221,11 +218,14 @@ def test_faults_and_figures_are_there_over_http_as_well(carrier: RunningCarrier)
     held = fetch(f"{carrier.url}/_faults")
     refused = fetch(f"{carrier.url}/_faults", document={"kind": "earthquake"})
     fetch(f"{carrier.url}/_faults", method="DELETE")
+    counted = fetch(f"{carrier.url}/_stats")
+    fetch(f"{carrier.url}/_stats", method="DELETE")
 
     assert [(each["kind"], each["calls"]) for each in held] == [("server", 3)]
     assert "kind" in refused["error"]
     assert fetch(f"{carrier.url}/_faults") == []
-    assert set(fetch(f"{carrier.url}/_stats")) >= {"main", "patient", "narrow"}
+    assert set(counted) >= {"main", "patient", "narrow"}
+    assert fetch(f"{carrier.url}/_stats")["main"]["calls"] == {}
 
 
 @pytest.mark.parametrize("path", ["/", "/nobody/cards/1/usage", "/main/cards/1/colour", "/main/usage"])
@@ -238,62 +238,6 @@ def test_a_batch_that_is_none_is_refused(carrier: RunningCarrier, body: bytes) -
     headers = {"Authorization": f"Bearer {carrier.plan().key}"}
 
     assert fetch(f"{carrier.url}/main/batch/usage", headers, body=body)["code"] == "11000"
-
-
-# --- from the command line -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "plan"),
-    [
-        ("slow", AccountPlan("slow")),
-        ("slow,latency=500,spread=1.5", AccountPlan("slow", latency=500.0, spread=1.5)),
-        (
-            "a-1,cards=7,rate=5/1,rate=2000/300,concurrency=1",
-            AccountPlan("a-1", cards=7, limits=(Limit(5, 1), Limit(2000, 300)), concurrency=1),
-        ),
-    ],
-)
-def test_an_account_is_read_from_its_text(text: str, plan: AccountPlan) -> None:
-    assert plan_of(text) == plan
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", "cannot be the name"),
-        ("_stats", "cannot be the name"),
-        ("a,colour=red", "has no “colour”: write one of rate, cards"),
-        ("a,cards=many", "“many” is no number"),
-        ("a,cards=1.5", "“1.5” is no number"),
-        ("a,latency=-1", "write a number from 0 on"),
-        ("a,latency=nan", "write a number from 0 on"),
-        ("a,rate=5", "“5” is no rate: write calls/seconds"),
-        ("a,rate=0/1", "is no rate"),
-    ],
-)
-def test_an_account_that_cannot_be_read_is_told_why(text: str, sentence: str) -> None:
-    with pytest.raises(BadPlan, match=re.escape(sentence)):
-        plan_of(text)
-
-
-def test_a_limit_forgives_the_jitter_of_the_way() -> None:
-    assert [limit_of(text).tolerated for text in ("1/1", "5/1", "2000/300")] == [2, 6, 2041]
-
-
-def test_the_command_serves_until_it_is_interrupted() -> None:
-    with carrier_process("--latency", "0", "--account", "slow,latency=1") as url:
-        assert set(fetch(f"{url}/_stats")) == {"main", "slow"}
-
-
-def test_the_command_refuses_what_it_cannot_read() -> None:
-    with pytest.raises(CommandError, match="write calls/seconds"):
-        call_command("simulate_carrier", rate=["often"])
-
-
-def test_the_command_says_when_its_port_is_taken(carrier: RunningCarrier) -> None:
-    with pytest.raises(CommandError, match=f"The port {carrier.port} cannot be had"):
-        call_command("simulate_carrier", port=carrier.port)
 
 
 def test_every_check_is_asked_at_an_endpoint_of_its_own(carrier: RunningCarrier) -> None:
