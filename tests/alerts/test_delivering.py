@@ -10,6 +10,7 @@ from alerts import delivering
 from alerts.channels.base import Verdict
 from alerts.delivering import RETRY_DELAYS, SENDER_LEASE, TURN
 from alerts.failing import PAUSES
+from alerts.messages import Message
 from alerts.models import Alert, Channel, Delivery, DeliveryTry
 from alerts.recording import raise_alert, resolve_alert
 from alerts.states import AlertState, DeliveryOutcome, Severity
@@ -51,7 +52,7 @@ def test_a_refused_message_is_tried_again_later_and_later_and_then_given_up() ->
     assert DeliveryTry.objects.filter(outcome="retry").count() == len(RETRY_DELAYS) + 1
 
 
-def test_the_event_id_is_the_same_in_each_try() -> None:
+def test_case_74_the_event_id_is_the_same_in_each_try() -> None:
     channel, send, clock = make_channel(), Sender(RETRY, SENT), Clock()
     raise_several(1, clock)
     serve(channel, send, clock)
@@ -72,7 +73,7 @@ def test_the_pause_that_a_platform_asks_for_is_kept() -> None:
     assert delivering.channels_to_serve(now=clock()) == [channel.pk]
 
 
-def test_what_nobody_can_know_is_not_sent_again() -> None:
+def test_case_74_what_nobody_can_know_is_not_sent_again() -> None:
     channel, send, clock = make_channel(), Sender(AMBIGUOUS), Clock()
     raise_several(1, clock)
     serve(channel, send, clock)
@@ -88,6 +89,25 @@ def test_what_nobody_can_know_is_sent_again_where_the_channel_says_so() -> None:
     clock.pass_by(hours=1)
     serve(channel, send, clock)
     assert states() == ["sent"]
+
+
+def test_case_55_after_an_outage_of_ten_minutes_each_event_is_told_once_though_two_serve_it() -> None:
+    channel, clock, taken = make_channel(), Clock(), []
+    raise_several(2, clock)
+    well_again = clock() + timedelta(minutes=10)
+
+    def send(_: Channel, message: Message) -> tuple[Verdict, int]:
+        assert serve(channel, send, clock) == 0
+        if clock() < well_again:
+            return RETRY, 500
+        taken.append(message.title)
+        return SENT, 200
+
+    for _ in range(120):
+        serve(channel, send, clock)
+        clock.pass_by(seconds=30)
+    assert sorted(taken) == ["run 0", "run 1"]
+    assert Delivery.objects.filter(event__kind="run_failed").count() == 2
 
 
 def test_one_sender_at_a_time() -> None:

@@ -11,16 +11,18 @@ from typing import Any
 
 import pytest
 from django.core import mail
+from django.db import connection
 from pytest_django import Settings
 
-from alerts import sending
+from alerts import delivering, sending
 from alerts.delivering import SENDER_LEASE
 from alerts.digesting import message_of
 from alerts.models import Event
+from alerts.recording import raise_alert
 from alerts.sending import send
 from alerts.states import DeliveryOutcome, Severity, Telling
 from project.kit.outbound.posting import FAREWELL_SECONDS
-from tests.alerts.factories import make_channel
+from tests.alerts.factories import make_channel, problem
 from tests.kit.outbound.receivers import PATIENCE_SECONDS, answer, ok, read_request, receiver
 from tests.scheduler.factories import NOW
 
@@ -63,6 +65,25 @@ def test_who_refuses_the_connection_has_not_taken_it(settings: Settings) -> None
         address = f"http://127.0.0.1:{running.port}{PATH}"
     settings.TIDELINE_ALLOWED_HOSTS_INWARD = ["127.0.0.1"]
     assert outcome(address) == (DeliveryOutcome.RETRY, None)
+
+
+def test_case_86_what_is_stored_of_a_failure_and_logged_holds_no_path_and_no_query(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    with receiver(answer(ok())) as running:
+        address = f"https://127.0.0.1:{running.port}/services/T0/B0/tok-in-the-path?key=s3cret"
+    settings.TIDELINE_ALLOWED_HOSTS_INWARD = ["127.0.0.1"]
+    channel = make_channel(address=address, format="slack")
+    raise_alert(problem(), now=NOW)
+    delivering.serve(channel.pk, send=send, clock=lambda: NOW)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT c::text, d::text, t::text FROM alerts_channel c, alerts_delivery d, alerts_deliverytry t"
+        )
+        stored = str(cursor.fetchall())
+    assert stored.count("127.0.0.1 refuses the connection.") == 3
+    for secret in ("tok-in-the-path", "s3cret"):
+        assert secret not in stored + caplog.text
 
 
 def test_of_who_does_not_answer_nobody_knows(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

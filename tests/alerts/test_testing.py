@@ -116,6 +116,15 @@ def test_whatever_the_receiver_does_the_answer_is_a_sentence_without_secrets(
     assert "token" not in testing.in_words(verdict)
 
 
+def test_case_65_a_test_that_a_platform_refuses_within_a_200_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer(monkeypatch, Answered(200, {}, b'{"code": 19024, "msg": "Key Words Not Found"}'))
+    channel = make_channel(format="feishu", address="https://open.feishu.cn/open-apis/bot/v2/hook/token")
+    said = testing.in_words(testing.send_test(channel, now=NOW))
+    assert said.startswith("The test message was not taken")
+    assert "does not hold the keyword that the bot asks for" in said
+    assert (Delivery.objects.get().state, Delivery.objects.get().code) == ("failed", "19024")
+
+
 def test_an_address_that_no_key_reads_is_an_answer_too() -> None:
     channel = make_channel()
     Channel.objects.update(address=Secret("gAAAAA"))

@@ -6,9 +6,10 @@ import pytest
 from alerts.channels.apprise import LOCAL, OWN
 from alerts.channels.base import Endpoint, Notice, Refused
 from alerts.channels.registry import APPRISE, FORMATS
+from alerts.channels.text import CUT
 from alerts.messages import Message
 from alerts.states import DeliveryOutcome
-from tests.alerts.channels.factories import NOW, message
+from tests.alerts.channels.factories import FAMILY, NOW, message
 
 # Apprise loads a module of the standard library that Python 3.13 no longer has, where it brings its own.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
@@ -37,6 +38,15 @@ def test_a_notice_is_within_the_limit_and_calls_nobody() -> None:
     assert len(f"{written.title}\n{written.text}".encode()) <= APPRISE.body_limit
     assert "more lines" in written.text
     assert "@everyone" not in written.text
+
+
+@pytest.mark.parametrize("character", ["告", "🚨", FAMILY])
+def test_case_70_a_notice_of_one_long_line_is_cut_at_the_edge_of_what_is_seen_as_a_character(character: str) -> None:
+    written = notice(message(text=character * 9000, facts=()))
+    line = next(line for line in written.text.split("\n") if line.endswith(CUT))
+    assert line.removesuffix(CUT) == character * (len(line.removesuffix(CUT)) // len(character))
+    size = len(f"{written.title}\n{written.text}".encode())
+    assert 0 <= APPRISE.body_limit - size < 2 * len(character.encode())
 
 
 @pytest.mark.parametrize("scheme", OWN)

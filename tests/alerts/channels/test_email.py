@@ -11,9 +11,10 @@ from alerts.channels.base import Endpoint, Letter, Refused
 from alerts.channels.email import LONGEST_SUBJECT, MOST_RECIPIENTS, as_mail
 from alerts.channels.recognising import settle_format
 from alerts.channels.registry import EMAIL
+from alerts.channels.text import CUT
 from alerts.messages import Message
 from alerts.states import DeliveryOutcome
-from tests.alerts.channels.factories import NOW, message
+from tests.alerts.channels.factories import FAMILY, NOW, message
 
 SENT, PERMANENT = DeliveryOutcome.SENT, DeliveryOutcome.PERMANENT
 RETRY, AMBIGUOUS = DeliveryOutcome.RETRY, DeliveryOutcome.AMBIGUOUS
@@ -65,6 +66,14 @@ def test_a_long_message_is_cut_and_a_long_title_shortened() -> None:
     assert max(len(written.text.encode()), len(written.html.encode())) <= EMAIL.body_limit + 1
     assert "more lines" in written.text
     assert "more lines" in written.html
+
+
+@pytest.mark.parametrize("character", ["告", "🚨", FAMILY])
+def test_case_70_a_letter_of_one_long_line_is_cut_at_the_edge_of_what_is_seen_as_a_character(character: str) -> None:
+    written = letter(message(text=character * 40_000, facts=()))
+    line = next(line for line in written.text.split("\n") if line.endswith(CUT))
+    assert line.removesuffix(CUT) == character * (len(line.removesuffix(CUT)) // len(character))
+    assert 0 <= EMAIL.body_limit - len(written.html.encode()) < 2 * len(character.encode())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from alerts.channels.base import Answer, Verdict
 from alerts.channels.judging import judge
 from alerts.channels.registry import HTTP_FORMATS
 from alerts.states import DeliveryOutcome
-from tests.alerts.channels.answers import ANSWERS, FEISHU, Told
+from tests.alerts.channels.answers import ANSWERS, FEISHU, HTML, Told
 from tests.alerts.channels.factories import ADDRESSES, HTTP_NAMES
 
 SECRET = "7f3c9b2e-secret-in-the-address"
@@ -51,8 +51,17 @@ def test_each_meaning_is_a_sentence_and_success_waits_for_nothing(told: Told) ->
 
 
 @pytest.mark.parametrize("told", [told for told in ANSWERS if told.host != "generic"], ids=name_of)
-def test_the_host_decides_whatever_format_was_chosen_case_65(told: Told) -> None:
+def test_case_65_the_host_decides_whatever_format_was_chosen(told: Told) -> None:
     assert {verdict_on(told, chosen=chosen) for chosen in HTTP_NAMES} == {verdict_on(told)}
+
+
+@pytest.mark.parametrize("body", [HTML, "fine", "[1, 2]"])
+@pytest.mark.parametrize("name", HTTP_NAMES)
+def test_case_67_words_that_are_not_the_platforms_prove_nothing_and_any_2xx_is_success_of_a_webhook(
+    name: str, body: str
+) -> None:
+    verdict = judge(HTTP_FORMATS[name], ADDRESSES[name], Answer(200, {}, body.encode()))
+    assert verdict.outcome is (DeliveryOutcome.SENT if name == "generic" else DeliveryOutcome.AMBIGUOUS)
 
 
 @pytest.mark.parametrize("told", FEISHU, ids=name_of)

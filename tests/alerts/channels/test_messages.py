@@ -17,6 +17,7 @@ from alerts.messages import Message
 from alerts.states import Severity, Telling
 from tests.alerts.channels.factories import (
     ADDRESSES,
+    FAMILY,
     HTTP_NAMES,
     NOW,
     SECRETS,
@@ -28,7 +29,6 @@ from tests.alerts.channels.factories import (
     strings,
 )
 
-FAMILY = "👨‍👩‍👧‍👦"
 CHATS = [name for name in HTTP_NAMES if name != "generic"]
 KEYWORD = "告警"
 
@@ -82,7 +82,7 @@ def test_whatever_is_in_the_message_the_body_is_json_within_the_limit_with_telli
 
 
 @pytest.mark.parametrize("name", HTTP_NAMES)
-def test_the_limit_is_used_up_and_the_rest_is_counted_case_68(name: str) -> None:
+def test_case_68_the_limit_is_used_up_and_the_rest_is_counted(name: str) -> None:
     lines = [f"第{number}行：检查失败，请查看。" for number in range(2000)]
     request = rendered(name, message(text="\n".join(lines), facts=()))
     visible = "\n".join(shown(name, request))
@@ -113,13 +113,13 @@ def test_one_long_line_is_cut_at_the_edge_of_what_is_seen_as_a_character(name: s
 
 @pytest.mark.parametrize("shift", range(12))
 @pytest.mark.parametrize("name", HTTP_NAMES)
-def test_wherever_the_cut_falls_the_text_stays_valid_case_70(name: str, shift: int) -> None:
+def test_case_70_wherever_the_cut_falls_the_text_stays_valid(name: str, shift: int) -> None:
     request = rendered(name, message(title="x" * shift, text="告警🚨" * 10_000))
     assert "\ufffd" not in request.body.decode("utf-8", errors="strict")
     assert len(request.body) <= HTTP_FORMATS[name].body_limit
 
 
-def test_wecom_counts_bytes_and_slack_characters_case_85() -> None:
+def test_case_85_wecom_counts_bytes_and_slack_characters() -> None:
     cyrillic = message(text="ж" * 2049, facts=(), url="")
     assert len(rendered("wecom", cyrillic).body) <= 2048
     assert "ж" * 2049 in shown("slack", rendered("slack", cyrillic))

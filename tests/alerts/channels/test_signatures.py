@@ -52,7 +52,7 @@ def test_the_official_vector_of_standard_webhooks_is_signed_as_they_sign_it(secr
     }
 
 
-def test_the_bytes_that_are_sent_are_the_bytes_that_were_signed_case_73() -> None:
+def test_case_73_the_bytes_that_are_sent_are_the_bytes_that_were_signed() -> None:
     request = rendered("generic", CASE_73)
     signed = f"{CASE_73.event_id}.{SECONDS}.".encode() + request.body
     key = base64.b64decode(WHSEC.removeprefix("whsec_"))
@@ -60,7 +60,7 @@ def test_the_bytes_that_are_sent_are_the_bytes_that_were_signed_case_73() -> Non
     assert request.headers["webhook-signature"] == f"v1,{openssl(key, signed)}"
 
 
-def test_a_body_that_somebody_wrote_anew_does_not_verify_case_73() -> None:
+def test_case_73_a_body_that_somebody_wrote_anew_does_not_verify() -> None:
     request = rendered("generic", CASE_73)
     assert verified(WHSEC, dict(request.headers), request.body)
     assert not verified(WHSEC, dict(request.headers), json.dumps(body_of(request)).encode())

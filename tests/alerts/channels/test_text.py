@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from wcwidth import iter_graphemes
 
 from alerts.channels.text import CUT, LONGEST_URL, clean, cut, defused, json_bytes, link, most, one_line, shortened
+from tests.alerts.channels.factories import FAMILY
 
-FAMILY = "👨‍👩‍👧‍👦"
 FLAG = "🇨🇳"
 # Also what hardly comes up by chance: halves of characters, control characters, marks of direction.
 ODD = st.sampled_from(["\ud800", "\udfff", "\x00", "\x1b", "\r", "\u202e", "\u2028", "\ufeff", "\u200d", "\u0301"])
@@ -22,19 +22,19 @@ def bytes_up_to(limit: int) -> Callable[[str], bool]:
 
 
 @pytest.mark.parametrize("limit", range(3, 40))
-def test_three_byte_characters_are_cut_whole_whatever_the_limit_case_70(limit: int) -> None:
+def test_case_70_three_byte_characters_are_cut_whole_whatever_the_limit(limit: int) -> None:
     result = cut("告" * 100, bytes_up_to(limit))
     assert result == ("告" * ((limit - 3) // 3) + CUT if limit >= 6 else "")
     assert len(result.encode()) <= limit
 
 
-def test_the_mark_of_the_cut_counts_case_71() -> None:
+def test_case_71_the_mark_of_the_cut_counts() -> None:
     assert cut("a" * 11, bytes_up_to(10)) == "a" * 7 + CUT
     assert cut("a" * 10, bytes_up_to(10)) == "a" * 10
 
 
 @pytest.mark.parametrize("limit", range(4, 60))
-def test_an_emoji_at_the_cut_stays_whole_or_goes_case_71(limit: int) -> None:
+def test_case_71_an_emoji_at_the_cut_stays_whole_or_goes(limit: int) -> None:
     result = cut("🚨" * 20, bytes_up_to(limit))
     assert result.removesuffix(CUT) == "🚨" * len(result.removesuffix(CUT))
 
@@ -47,7 +47,7 @@ def test_what_is_seen_as_one_character_is_not_cut_apart(cluster: str) -> None:
 
 
 @pytest.mark.parametrize("units", [1, 2, 4])
-def test_the_unit_is_the_platforms_case_85(units: int) -> None:
+def test_case_85_the_unit_is_the_platforms(units: int) -> None:
     cyrillic = "ж" * 2049
     assert len(cut(cyrillic, bytes_up_to(4096)).encode()) <= 4096
     assert cut(cyrillic, lambda text: len(text) <= 4096) == cyrillic

@@ -109,7 +109,7 @@ def embedding_networks(inner: IPv4Address, other: int) -> list[IPv6Address]:
 
 
 @given(inner=inward_ipv4(), other=st.integers(0, 2**32 - 1))
-def test_whatever_embeds_an_inward_ipv4_address_is_not_public(inner: IPv4Address, other: int) -> None:
+def test_case_76_whatever_embeds_an_inward_ipv4_address_is_not_public(inner: IPv4Address, other: int) -> None:
     assert not is_public(str(inner))
     for outer in embedding_networks(inner, other):
         assert not is_public(str(outer)), outer

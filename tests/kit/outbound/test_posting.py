@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from project.kit.outbound import Answered, NotTaken, Posted, Unanswered, dialling, post, posting
+from project.kit.outbound import Answered, NotTaken, Posted, Unanswered, check_address, dialling, post, posting
 from project.kit.outbound.posting import MOST_BYTES
 from tests.kit.outbound.receivers import NameServer, Receiver, answer, ok, read_request, receiver
 
@@ -119,7 +119,9 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
         pytest.param(["0.0.0.0"], id="unspecified"),  # noqa: S104
     ],
 )
-def test_a_name_that_leads_inwards_is_not_called(names: Any, dialled: list[str], addresses: list[str]) -> None:
+def test_cases_76_77_79_a_name_of_which_one_address_leads_inwards_is_not_called(
+    names: Any, dialled: list[str], addresses: list[str]
+) -> None:
     names(addresses)
     posted = call("rebinding.example.org", allowed=False)
     assert posted == NotTaken(
@@ -162,6 +164,27 @@ def test_an_allowed_host_may_lead_inwards_by_its_name_or_at_one_port_only(names:
             assert isinstance(posted, NotTaken)
             assert posted.final
         assert running.connections == 2
+
+
+@pytest.mark.parametrize("dot", "。．｡")
+def test_case_82_a_number_with_dots_of_another_script_is_neither_looked_up_nor_called(
+    names: Any, dialled: list[str], dot: str
+) -> None:
+    server = names(["127.0.0.1"])
+    posted = call(dot.join(["127", "0", "0", "1"]), allowed=False)
+    assert posted == NotTaken("The host is written with dots of another script. Write . instead.", final=True)
+    assert (server.asked, dialled) == ([], [])
+
+
+def test_case_83_an_international_name_is_taken_and_looked_up_in_the_form_in_which_it_is_kept(
+    names: Any, dialled: list[str]
+) -> None:
+    server = names(["8.8.8.8"])
+    kept = check_address("https://straße.de/").host
+    call("straße.de", allowed=False)
+    call(kept, allowed=False)
+    assert server.asked == [kept, kept] == ["xn--strae-oqa.de"] * 2
+    assert dialled == ["8.8.8.8", "8.8.8.8"]
 
 
 # --- time ------------------------------------------------------------------------------------------------------------
