@@ -135,7 +135,7 @@ _CARDS = (
     " LATERAL (VALUES ('state', before.state, changed.state),"
     " ('real_name_state', before.real_name_state, changed.real_name_state),"
     " ('package', before.package, changed.package),"
-    " ('allowance_bytes', before.allowance_bytes::text, changed.allowance_bytes::text))"
+    " ('allowance_bytes', COALESCE(before.allowance_bytes::text, ''), COALESCE(changed.allowance_bytes::text, '')))"
     " AS pair (field, before, after)"
     " WHERE pair.before IS DISTINCT FROM pair.after"
 )

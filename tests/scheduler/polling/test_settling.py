@@ -84,6 +84,15 @@ def test_what_the_carrier_says_changes_the_card_and_what_it_was_is_kept() -> Non
     ]
 
 
+def test_what_was_not_known_before_and_what_is_not_known_any_more_is_kept_as_empty() -> None:
+    card = make_card()
+    for said in (Reading("p", columns={"package": "p", "allowance_bytes": 100}), used(1, allowance_bytes=None)):
+        settle(polled(card, (CheckType.PACKAGE, said)))
+        card.refresh_from_db()
+    changes = CardChange.objects.filter(field="allowance_bytes").order_by("pk")
+    assert list(changes.values_list("before", "after")) == [("", "100"), ("100", "")]
+
+
 def test_a_card_of_which_nothing_changed_is_not_written() -> None:
     card = make_card(state="active")
     settle(polled(card, (STATUS, Reading("active", columns={"state": "active"}))), now=NOW + HOUR)
