@@ -19,11 +19,12 @@ MOST_CONNECTIONS = 50
 
 @functools.cache
 def client() -> Redis:
-    """Return this process's client."""
+    """Return this process's client. It tries once more, for a connection may have died since it was used last."""
     return Redis.from_url(
         settings.REDIS_URL,
         socket_timeout=TIMEOUT_SECONDS,
         socket_connect_timeout=TIMEOUT_SECONDS,
+        retry=Retry(NoBackoff(), 1),
         health_check_interval=10,
         client_name="tideline-polling",
     )

@@ -92,7 +92,7 @@ def save_account(account: CarrierAccount, *, expected_version: int, now: datetim
             account.full_clean(validate_constraints=False)
             account.save(update_fields=[*changed, "version", "updated_at"])
         if ACCESS_FIELDS.intersection(changed):
-            holding.release(account.pk)
+            holding.release(account.pk, sentence="Its settings or credentials were changed.", now=now)
         if "active" in changed and not account.active:
             transaction.on_commit(partial(following.forget_at_once, account.pk))
     return changed

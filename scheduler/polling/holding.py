@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
+from django.db.models import Q
 from django.urls import reverse
 
 from alerts.recording import Problem, raise_alert, resolve_alerts
@@ -68,10 +69,18 @@ def answered(account_ids: Iterable[int], *, now: datetime) -> None:
             resolve_alerts([fingerprint(account_id) for account_id in well], now=now, sentence="It answers again.")
 
 
-def release(account_id: int) -> bool:
-    """Ask the account again at once, as a person wants; False: it is not held."""
-    held = CarrierAccount.objects.filter(pk=account_id, held_until__isnull=False)
-    return bool(held.update(held_until=None, held_class="", held_reason="", hold_count=0))
+def release(account_id: int, *, sentence: str, now: datetime) -> bool:
+    """Ask the account again at once, as a person wants; False: it was not held.
+
+    Args:
+        sentence: why, for those who were told of its trouble.
+    """
+    with transaction.atomic():
+        held = CarrierAccount.objects.filter(Q(held_until__isnull=False) | Q(hold_count__gt=0), pk=account_id)
+        released = held.update(held_until=None, held_class="", held_reason="", hold_count=0)
+        if released:
+            resolve_alerts([fingerprint(account_id)], now=now, sentence=sentence)
+    return bool(released)
 
 
 def slowed(limit: int, hold_count: int) -> int:
@@ -99,7 +108,7 @@ def _tell(account: CarrierAccount, trouble: CarrierError, now: datetime) -> None
             ACCOUNT_FAILING,
             fingerprint(account.pk),
             f"Carrier account {account.name}",
-            f"{trouble} {_REMEDIES[trouble.error_class]}",
+            f"{trouble} {REMEDIES[trouble.error_class]}",
             subject=f"carrier_account:{account.pk}",
             severity=Severity.CRITICAL if trouble.error_class == ErrorClass.AUTH else Severity.WARNING,
             labels={"account": account.name, "gateway": account.gateway},
@@ -109,7 +118,7 @@ def _tell(account: CarrierAccount, trouble: CarrierError, now: datetime) -> None
     )
 
 
-_REMEDIES: Mapping[ErrorClass, str] = {
+REMEDIES: Mapping[ErrorClass, str] = {
     ErrorClass.THROTTLED: "Its cards wait. Lower the account's rate windows to what the carrier allows.",
     ErrorClass.TOKEN_EXPIRED: "Its cards wait. Check the account's credentials and its token address.",
     ErrorClass.AUTH: "Its cards wait. Check the account's credentials, and whether the carrier lets this host in.",

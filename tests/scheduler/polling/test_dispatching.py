@@ -140,7 +140,7 @@ def test_an_account_that_is_held_or_switched_off_has_no_round(sent: Sent) -> Non
     CarrierAccount.objects.filter(pk=held.pk).update(held_until=until, held_class="throttled")
     CarrierAccount.objects.filter(pk=off.pk).update(active=False)
     assert round_().cards == 0
-    holding.release(held.pk)
+    holding.release(held.pk, sentence="Released.", now=database_now())
     assert round_().cards == 5
 
 
