@@ -10,7 +10,7 @@ from scheduler.jobs.registry import JOBS, Job
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a job."""
+    """One parameter of a job, or a member of another object with a JSON schema."""
 
     name: str
     kind: str
@@ -36,10 +36,11 @@ def job_sheets(keys: Iterable[str]) -> list[JobSheet]:
 
 
 def _sheet(job: Job) -> JobSheet:
-    return JobSheet(job.key, job.title, list(_parameters(job.schema())), job.params is None, job.resumable)
+    return JobSheet(job.key, job.title, list(parameters(job.schema())), job.params is None, job.resumable)
 
 
-def _parameters(schema: dict[str, Any]) -> Iterator[Parameter]:
+def parameters(schema: dict[str, Any]) -> Iterator[Parameter]:
+    """Yield the members of an object by its JSON schema."""
     required = schema.get("required", ())
     for name, described in schema.get("properties", {}).items():
         default = pretty_json(described["default"]) if described.get("default") not in (None, "", [], {}) else ""

@@ -63,10 +63,17 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of it: a sentence, and the row whose page is shown next (by default the one acted on)."""
+    """What came of it.
+
+    Attributes:
+        message: a sentence.
+        show: the row whose page is shown next; by default the one acted on.
+        gone: the row is no more; the list is shown next.
+    """
 
     message: str
     show: Model | None = None
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,9 +62,15 @@ class VersionLockedForm(forms.ModelForm):  # type: ignore[type-arg]
         if self.instance.pk:
             self._refuse_if_stale()
 
+    def locked_row(self) -> Any:
+        """Return the row as it is now.
+
+        It stays locked until the admin's transaction ends, so that nobody saves between this look and ours.
+        """
+        return type(self.instance)._default_manager.select_for_update().get(pk=self.instance.pk)
+
     def _refuse_if_stale(self) -> None:
-        # The row stays locked until the admin's transaction ends, so that nobody saves between this look and ours.
-        current = type(self.instance)._default_manager.select_for_update().get(pk=self.instance.pk)
+        current = self.locked_row()
         if current.version == self.cleaned_data.get("expected_version"):
             return
         self.current = current

@@ -100,7 +100,7 @@ class ObjectActionsMixin(PanelAdmin):
             Refused: it is not possible; nothing was written.
         """
         with transaction.atomic():
-            row = self.get_queryset(request).select_for_update(of=("self",)).filter(pk=pk).first()
+            row = self.locked(request, pk)
             if row is None:
                 raise Refused(_("It does not exist any more."))
             if obstacle := action.obstacle(row):
@@ -118,6 +118,10 @@ class ObjectActionsMixin(PanelAdmin):
             self.log_change(request, row, f"{action.label}: {reason}" if reason else str(action.label))
         return done
 
+    def locked(self, request: HttpRequest, pk: Any) -> Any:
+        """Return the row as it is now, locked; None: it is gone."""
+        return self.get_queryset(request).select_for_update(of=("self",)).filter(pk=pk).first()
+
     # --- the steps of one action -------------------------------------------------------------------------------
 
     def _act(self, request: HttpRequest, action: ObjectAction, row: Any, form: ReasonForm) -> HttpResponse:
@@ -129,6 +133,8 @@ class ObjectActionsMixin(PanelAdmin):
         except Refused as refusal:
             return self._refuse(request, row, str(refusal))
         self.message_user(request, done.message, messages.SUCCESS)
+        if done.gone:
+            return HttpResponseRedirect(reverse(f"admin:{self._url_name('changelist')}"))
         return HttpResponseRedirect(self._page_url(done.show or row))
 
     def _ask(

@@ -18,7 +18,8 @@ class CarrierAccount(models.Model):
     credentials = SecretJSONField(_("credentials"), blank=True, default="")
     active = models.BooleanField(_("active"), default=True, help_text=_("off: none of its cards is polled"))
 
-    # It is left in peace until then, because it throttles, refuses the credentials or has no quota left.
+    # It is left in peace until then, because it throttles, refuses the credentials or has no quota left; without a
+    # class: because a person wants it.
     held_until = models.DateTimeField(_("left in peace until"), null=True, blank=True, editable=False)
     held_class = models.CharField(_("because"), max_length=20, choices=ErrorClass, blank=True, editable=False)
     held_reason = models.TextField(_("reason"), blank=True, editable=False)
@@ -40,7 +41,7 @@ class CarrierAccount(models.Model):
         constraints = (
             models.CheckConstraint(
                 name="account_hold_says_why",
-                condition=Q(held_until__isnull=True) | ~Q(held_class=""),
+                condition=Q(held_until__isnull=True) | ~Q(held_class="") | ~Q(held_reason=""),
             ),
         )
 
