@@ -4,20 +4,27 @@ What waits here has asked nothing yet, so the waiting counts for no step's timeo
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from uuid import uuid4
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from quotas.ratelimit import AsyncLimiter, Refused
 from scheduler.polling.carriers.base import Busy
+
+logger = logging.getLogger(__name__)
 
 # A place that nobody gives back, because its poller was killed, is free again after so long.
 PLACE_LEASE_SECONDS = 60
 # So often is looked for a free place; of each process only as many callers look as there are places.
 LOOK_SECONDS = 0.02
+# So long a call waits for another try where Redis, which lets the calls through, is away.
+AWAY_SECONDS = 5.0
 
 _ENTER = """
 local time = redis.call('TIME')
@@ -29,18 +36,28 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 """
 
-_step: ContextVar[asyncio.Timeout | None] = ContextVar("the step's timeout", default=None)
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    timeout: asyncio.Timeout
+    is_void: Callable[[], bool]
+
+
+_step: ContextVar[_Step | None] = ContextVar("the step that is under way", default=None)
 
 
 @asynccontextmanager
-async def step(seconds: float) -> AsyncIterator[None]:
+async def step(seconds: float, is_void: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
     """Give what is within so many seconds, not counting what it waits at a gate.
+
+    Args:
+        is_void: tells whether nobody may make its call any more; a gate asks it when the waiting is over.
 
     Raises:
         TimeoutError: they are over.
     """
     async with asyncio.timeout(seconds) as timeout:
-        token = _step.set(timeout)
+        token = _step.set(_Step(timeout, is_void))
         try:
             yield
         finally:
@@ -49,18 +66,24 @@ async def step(seconds: float) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _not_counted() -> AsyncIterator[None]:
-    """Stop the clock of the step, if there is one, while it waits."""
-    timeout, loop = _step.get(), asyncio.get_running_loop()
-    until = timeout.when() if timeout is not None else None
-    if timeout is None or until is None:
+    """Stop the clock of the step, if there is one, while it waits.
+
+    Raises:
+        Busy: the step became void meanwhile.
+    """
+    step, loop = _step.get(), asyncio.get_running_loop()
+    until = step.timeout.when() if step is not None else None
+    if step is None or until is None:
         yield
         return
     left = until - loop.time()
-    timeout.reschedule(None)
+    step.timeout.reschedule(None)
     try:
         yield
     finally:
-        timeout.reschedule(loop.time() + left)
+        step.timeout.reschedule(loop.time() + left)
+    if step.is_void():
+        raise Busy(0)
 
 
 class AccountGate:
@@ -80,17 +103,24 @@ class AccountGate:
         """Let one call through.
 
         Raises:
-            Busy: it would have to wait for too long.
+            Busy: it would have to wait for too long, or nobody can tell because Redis is away, or it is void by now.
         """
         if self._limiter is None and self._places is None:
             yield
             return
         async with AsyncExitStack() as stack:
             async with _not_counted():
-                if self._places is not None:
-                    await stack.enter_async_context(self._places.one(self._max_wait))
-                await self._slot()
+                try:
+                    await self._wait(stack)
+                except RedisError as error:
+                    logger.warning("a call waits, for Redis is away: %s", type(error).__name__)
+                    raise Busy(AWAY_SECONDS) from None
             yield
+
+    async def _wait(self, stack: AsyncExitStack) -> None:
+        if self._places is not None:
+            await stack.enter_async_context(self._places.one(self._max_wait))
+        await self._slot()
 
     async def _slot(self) -> None:
         if self._limiter is None:
@@ -131,8 +161,15 @@ class Places:
             try:
                 yield
             finally:
-                await self._redis.zrem(self._key, caller)
+                await self._leave(caller)
 
     async def _take(self, caller: str) -> None:
         while not await self._enter([self._key], [caller, self._count, PLACE_LEASE_SECONDS * 1000]):
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _leave(self, caller: str) -> None:
+        """Give the place back. What the call has brought counts, wherever Redis is."""
+        try:
+            await self._redis.zrem(self._key, caller)
+        except RedisError as error:
+            logger.warning("a place is free again in %s s: %s", PLACE_LEASE_SECONDS, type(error).__name__)

@@ -26,13 +26,22 @@ class Held:
     Attributes:
         executor: under which it was started, of each message another: so that a doubled message is refused.
         until: on the monotonic clock; until then it is sure to hold.
-        lost: somebody else has the card, or may have it by now. That does not change any more.
+        lost: somebody else has the card. That does not change any more.
+        monotonic: seconds on a clock that nobody sets.
     """
 
     claim: Claim
     executor: str
     until: float
     lost: bool = False
+    monotonic: Callable[[], float] = time.monotonic
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether somebody else has the card, or may have it by now: also where nobody could notice that in time, for
+        the process stood still.
+        """
+        return self.lost or self.until <= self.monotonic()
 
 
 class Leases:
@@ -72,7 +81,11 @@ class Leases:
         """
         executor, until = uuid4().hex, self._until()
         started = await self._queue.ask(calls.start(account_id, executor, self._lease, _pairs(claims)))
-        mine = [Held(claim, executor, until) for claim, ours in zip(claims, started, strict=True) if ours]
+        mine = [
+            Held(claim, executor, until, monotonic=self._monotonic)
+            for claim, ours in zip(claims, started, strict=True)
+            if ours
+        ]
         self._held |= {_pair(held.claim): held for held in mine}
         return mine
 
@@ -82,18 +95,17 @@ class Leases:
             self._held.pop(_pair(claim), None)
 
     async def give_back(self, held: Iterable[Held]) -> None:
-        """Let the cards be claimed by others at once.
-
-        Raises:
-            RedisError: Redis is away; their leases end.
-        """
+        """Let the cards be claimed by others at once; where Redis is away, when their leases end."""
+        held = list(held)
         for one in held:
             one.lost = True
         claims = sorted((one.claim for one in held), key=_account)
         self.let_go(claims)
-        await self._queue.perform(
-            [calls.release(account, _pairs(list(group))) for account, group in groupby(claims, _account)]
-        )
+        releases = [calls.release(account, _pairs(list(group))) for account, group in groupby(claims, _account)]
+        try:
+            await self._queue.perform(releases)
+        except RedisError as error:
+            logger.warning("%d cards are free again when their leases end: %s", len(claims), type(error).__name__)
 
     async def give_back_all(self) -> None:
         """Give back whatever is held; see `give_back`."""
@@ -109,14 +121,15 @@ class Leases:
         except RedisError as error:
             logger.warning("claims could not be renewed: %s", type(error).__name__)
         for held in due:
-            held.lost = held.lost or held.until <= self._monotonic()
+            held.lost = held.is_lost
 
     async def _renew(self, groups: Sequence[Sequence[Held]]) -> None:
         until = self._until()
         answers = await self._queue.perform([self._renewal(group) for group in groups])
         for group, renewed in zip(groups, answers, strict=True):
             if isinstance(renewed, RedisError):
-                raise renewed
+                logger.warning("claims of the account %s are not renewed: %s", group[0].claim.account_id, renewed)
+                continue
             for held, ours in zip(group, renewed, strict=True):
                 held.until, held.lost = (until, held.lost) if ours else (held.until, True)
 

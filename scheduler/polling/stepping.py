@@ -54,10 +54,12 @@ class Stepping:
         given: dict[CheckType, dict[int, Outcome]] = {}
         for check in self._in_order(self._access.gateway.batches):
             batch = self._access.gateway.batches[check]
-            due = [work.polled.subject.ref for work in works if check in work.polled.claim.types]
+            due = [work for work in works if check in work.polled.claim.types]
             for first in range(0, len(due) if len(due) > 1 else 0, batch.size):
-                if not self._access.in_peace:
-                    given.setdefault(check, {}).update(await self._batch(batch, due[first : first + batch.size]))
+                held = [work for work in due[first : first + batch.size] if not work.held.is_lost]
+                if held and not self._access.in_peace:
+                    refs = [work.polled.subject.ref for work in held]
+                    given.setdefault(check, {}).update(await self._batch(batch, refs))
         return given
 
     async def ask(self, work: Work, given: Given) -> None:
@@ -93,13 +95,13 @@ class Stepping:
     async def _step(self, work: Work, check: CheckType, given: Mapping[int, Outcome]) -> None:
         card = work.polled.subject.ref
         outcome = given.get(card.id)
-        if outcome is None and (work.held.lost or self._access.in_peace):
+        if outcome is None and (work.held.is_lost or self._access.in_peace):
             raise _Interrupted
-        self._note(work.polled, check, outcome or await self._outcome(check, card))
+        self._note(work.polled, check, outcome or await self._outcome(check, card, work.held))
 
-    async def _outcome(self, check: CheckType, card: CardRef) -> Outcome:
+    async def _outcome(self, check: CheckType, card: CardRef, held: Held) -> Outcome:
         try:
-            async with calling.step(self._settings.steps_timeout):
+            async with calling.step(self._settings.steps_timeout, is_void=lambda: held.is_lost):
                 return await self._access.gateway.ask(check, card)
         except (CarrierError, Busy) as outcome:
             return outcome

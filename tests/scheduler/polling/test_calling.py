@@ -7,6 +7,9 @@ from typing import Any, TypeVar
 
 import pytest
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisAway
 
 from quotas.ratelimit import AsyncLimiter, Window
 from scheduler.polling import calling, connecting
@@ -112,6 +115,43 @@ def test_what_waits_at_the_gate_is_no_time_of_the_step_and_what_is_asked_is() ->
     assert with_redis(waits) == "asked"
     with pytest.raises(TimeoutError):
         with_redis(asks_for_long)
+
+
+def test_a_call_whose_step_became_void_while_it_waited_is_not_made_and_leaves_its_place() -> None:
+    async def act(redis: Redis) -> None:
+        async with calling.step(30, is_void=lambda: True), AccountGate(None, Places(redis, KEY, 1), 30)():
+            raise AssertionError
+
+    with pytest.raises(Busy):
+        with_redis(act)
+    assert connecting.client().zcard(KEY) == 0
+
+
+def test_a_call_that_cannot_be_let_through_because_redis_is_away_waits_for_another_try() -> None:
+    async def act() -> None:
+        async with Redis(port=1, retry=Retry(NoBackoff(), 0)) as away:
+            limiter = AsyncLimiter(away, "test-calling", [Window(1, 60)])
+            for gate in (AccountGate(limiter, None, 1), AccountGate(None, Places(away, KEY, 1), 1)):
+                with pytest.raises(Busy):
+                    async with gate():
+                        raise AssertionError
+
+    asyncio.run(act())
+
+
+def test_what_a_call_has_brought_counts_although_its_place_cannot_be_given_back(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def away(*arguments: Any) -> None:
+        raise RedisAway("gone")
+
+    async def act(redis: Redis) -> str:
+        monkeypatch.setattr(redis, "zrem", away)
+        async with AccountGate(None, Places(redis, KEY, 1), 1)():
+            return "asked"
+
+    assert with_redis(act) == "asked"
+    assert "a place is free again in 60 s" in caplog.text
 
 
 def test_without_limits_every_call_passes() -> None:
