@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import os
+import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from functools import partial
 from uuid import uuid4
@@ -34,10 +36,11 @@ class Engine:
 
     Args:
         queues: from which this process is given its batches.
+        failed: is called where it cannot go on: a process that takes batches and does nothing with them helps nobody.
     """
 
-    def __init__(self, queues: Sequence[str]) -> None:
-        self._queues, self._name = queues, uuid4().hex
+    def __init__(self, queues: Sequence[str], failed: Callable[[], None] = lambda: None) -> None:
+        self._queues, self._failed, self._name = queues, failed, uuid4().hex
         self._poller: Future[Poller] = Future()
         self._stopping = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -58,8 +61,13 @@ class Engine:
         self._thread.join()
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._work())
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._work())
+        except Exception:
+            logger.exception("the poller cannot go on")
+            self._poller.cancel()  # nobody waits for what will not come
+            self._failed()
 
     async def _work(self) -> None:
         redis, rows = connecting.async_client(), Rows("rows of the poller")
@@ -74,48 +82,51 @@ class Engine:
             poller = Poller(queue=queue, gateways=gateways, leases=leases, rows=rows)
             running = [asyncio.create_task(poller.run()), asyncio.create_task(self._say_for_ever(redis))]
             self._poller.set_result(poller)
-            await self._end_of_work(leases)
+            await self._end_of_work(leases, running)
             for task in running:
                 task.cancel()
             await asyncio.wait(running)
-            await self._give_back(redis, leases)
+            await self._say(redis, 0)
+            await leases.give_back_all()
         await rows.close()
+        for task in running:
+            if not task.cancelled():
+                task.result()
 
-    async def _end_of_work(self, leases: Leases) -> None:
-        """Wait until the process is asked to stop, and then a while for what is in work."""
-        loop = asyncio.get_running_loop()
-        while not self._stopping.is_set():
-            await asyncio.sleep(LOOK_SECONDS)
-        until = loop.time() + GRACE_SECONDS
-        while len(leases) and loop.time() < until:
+    async def _end_of_work(self, leases: Leases, running: Collection[asyncio.Task[None]]) -> None:
+        """Wait until the process is asked to stop, and then a while for what is in work; or until one that runs fails,
+        for then nothing will end.
+        """
+        until = float("inf")
+        while not any(task.done() for task in running):
+            now = asyncio.get_running_loop().time()
+            if self._stopping.is_set():
+                until = min(until, now + GRACE_SECONDS)
+            if now >= until or (self._stopping.is_set() and not len(leases)):
+                return
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _say_for_ever(self, redis: Redis) -> None:
         while True:
-            try:
-                await self._say(redis, 0 if self._stopping.is_set() else settings.TIDELINE_POLLER_CARDS)
-            except RedisError as error:
-                logger.warning("nobody learns what this poller can hold: %s", type(error).__name__)
+            await self._say(redis, 0 if self._stopping.is_set() else settings.TIDELINE_POLLER_CARDS)
             await asyncio.sleep(SAY_SECONDS)
 
     async def _say(self, redis: Redis, cards: int) -> None:
-        for queue in self._queues:
-            await capacity.say(redis, queue, self._name, cards)
-
-    async def _give_back(self, redis: Redis, leases: Leases) -> None:
         try:
-            await self._say(redis, 0)
-            await leases.give_back_all()
+            for queue in self._queues:
+                await capacity.say(redis, queue, self._name, cards)
         except RedisError as error:
-            logger.warning("what was in work is free again when its leases end: %s", type(error).__name__)
+            logger.warning("nobody learns what this poller can hold: %s", type(error).__name__)
 
 
 _here: list[Engine] = []
 
 
 def begin(queues: Sequence[str]) -> None:
-    """Make this process a poller of the queues."""
-    _here.append(Engine(queues))
+    """Make this process a poller of the queues. Where it cannot go on, it is asked to stop, and its supervisor starts
+    it anew.
+    """
+    _here.append(Engine(queues, failed=lambda: os.kill(os.getpid(), signal.SIGTERM)))
     _here[0].start()
 
 

@@ -8,7 +8,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from django.db import DatabaseError
+from django.db import Error as DatabaseTrouble
+from redis.exceptions import RedisError
 
 from project.kit.clock import database_now
 from scheduler.polling import cards, system_settings
@@ -53,13 +54,19 @@ class Poller:
         Claims that are out of date, or that another has started, are left alone.
         """
         held = await self._leases.take(account_id, claims)
-        await self._clock.is_set()
         try:
-            settings, subjects = await self._rows.call(_read, [one.claim.card_id for one in held])
-            await self._ask(account_id, await self._works(held, subjects), settings)
-        except DatabaseError as error:
-            logger.warning("cards are given back, for no rows can be read: %s", type(error).__name__)
+            await self._poll(account_id, held)
+        except (DatabaseTrouble, RedisError) as error:
+            logger.warning("%d cards are given back: %s", len(held), type(error).__name__)
             await self._leases.give_back(held)
+        except Exception:
+            await self._leases.give_back(held)  # else they were kept for ever, and nobody would work on them
+            raise
+
+    async def _poll(self, account_id: int, held: Sequence[Held]) -> None:
+        await self._clock.is_set()
+        settings, subjects = await self._rows.call(_read, [one.claim.card_id for one in held])
+        await self._ask(account_id, await self._works(held, subjects), settings)
 
     async def _works(self, held: Sequence[Held], subjects: Mapping[int, Subject]) -> list[Work]:
         """Return the work on each card; a card that is gone is taken out of the order."""

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar
 
-from django.db import DatabaseError, connection
+from django.db import Error as DatabaseTrouble
+from django.db import connection
 
 from project.kit.clock import database_now, elapsed
 
@@ -36,13 +37,13 @@ class Rows:
         """Return what the function returns.
 
         Raises:
-            DatabaseError: the connection is given up then, and the next call makes a new one.
+            django.db.Error: the connection is given up then, and the next call makes a new one.
         """
 
         def call() -> Returned:
             try:
                 return function(*arguments, **options)
-            except DatabaseError:
+            except DatabaseTrouble:
                 connection.close()
                 raise
 
@@ -72,7 +73,7 @@ class LoopClock:
             try:
                 self._answer = await self._rows.call(_now)
                 self._answered.set()
-            except DatabaseError as error:
+            except DatabaseTrouble as error:
                 logger.warning("the database's clock is carried on without it: %s", type(error).__name__)
             await asyncio.sleep(ASK_SECONDS)
 

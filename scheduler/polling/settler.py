@@ -93,14 +93,15 @@ class Settler:
         ends = [calls.finish(account_id, of_account) for account_id, of_account in finishes.items()]
         while True:
             try:
-                for answer in await self._queue.perform(ends):
-                    if isinstance(answer, RedisError):
-                        raise answer
+                answers = await self._queue.perform(ends)
             except RedisError as error:
                 logger.warning("results wait for Redis: %s", type(error).__name__)
                 await asyncio.sleep(TRY_AGAIN_SECONDS)
             else:
-                return
+                break
+        for account_id, answer in zip(finishes, answers, strict=True):
+            if isinstance(answer, RedisError):  # nobody else waits for that: these leases end
+                logger.warning("claims of the account %s are not finished: %s", account_id, answer)
 
 
 _UNFIT = CarrierError(ErrorClass.MALFORMED, "The carrier's values could not be stored; the poller's log says why.")

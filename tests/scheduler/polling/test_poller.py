@@ -1,20 +1,27 @@
 """A poller with a real Redis, real rows and a carrier over HTTP: what it holds, what it lets go, what it survives."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.db import DataError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError
 from pytest_django import Settings
 from redis.exceptions import ConnectionError as RedisAway
 
 from alerts.models import Alert
-from scheduler.polling import connecting, settler, settling
+from scheduler.polling import capacity, connecting, settler, settling
 from scheduler.polling import engine as engine_module
+from scheduler.polling import poller as poller_module
 from scheduler.polling.carriers.simulator import AccountPlan, Fault, FaultKind, RunningCarrier, simulated_carrier
+from scheduler.polling.engine import Engine
+from scheduler.polling.gateways import Gateways
 from scheduler.polling.models import Card, CardCheck, CarrierAccount
 from scheduler.polling.outcomes import Polled, Settled
+from scheduler.polling.params import SHARED_QUEUE
 from scheduler.polling.queue import AsyncQueue, Queue, calls
+from scheduler.polling.queue.keys import key_of
+from scheduler.polling.settler import Settler
 from tests.scheduler.polling.factories import make_tier
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
 from tests.scheduler.polling.fleets import claimed, counts, make_fleet, poller, wait_until
@@ -208,6 +215,60 @@ def test_results_that_are_written_wait_for_a_redis_that_is_away(
         wait_until(lambda: counts(account).finished == 3, "all cards to be settled")
     assert CardCheck.objects.filter(failures=0).count() == 6
     assert not failures
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("closed"), RedisAway("gone")])
+def test_cards_are_given_back_at_once_when_rows_or_order_cannot_be_read(
+    carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    account = make_fleet(carrier, cards=3)
+    monkeypatch.setattr(poller_module, "_read", once(poller_module._read, error))
+    with poller() as engine:
+        engine.submit(account.pk, claimed(account))
+        wait_until(lambda: counts(account).released == 3, "the cards to be given back")
+    assert (counts(account).running, counts(account).due) == (0, 3)
+
+
+def test_case_11_a_batch_that_ends_with_a_fault_is_not_kept_by_renewals(
+    carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    account = make_fleet(carrier, cards=3)
+    monkeypatch.setattr(Gateways, "to", once(Gateways.to, ZeroDivisionError("a fault")))
+    with poller() as engine:
+        engine.submit(account.pk, claimed(account))
+        wait_until(lambda: counts(account).released == 3, "the cards to be given back")
+    assert f"a batch of the account {account.pk} failed" in caplog.text
+
+
+def test_case_26_a_poller_whose_loop_has_ended_gives_back_what_it_holds_and_says_that_it_cannot_go_on(
+    carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, ended = make_fleet(carrier, "slow", cards=3), threading.Event()
+
+    async def settle_for_ever(self: Settler) -> None:
+        await self._waiting.get()
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr(Settler, "settle_for_ever", settle_for_ever)
+    engine = Engine([SHARED_QUEUE], failed=ended.set)
+    engine.start()
+    engine.submit(account.pk, claimed(account))
+    assert ended.wait(60)
+    engine.stop()
+    assert (counts(account).running, counts(account).due) == (0, 3)
+    assert capacity.of_queues(connecting.client(), [SHARED_QUEUE]) == {SHARED_QUEUE: 0}
+
+
+def test_an_account_that_redis_refuses_keeps_none_of_the_others_from_being_finished(
+    carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, fine = make_fleet(carrier, cards=2), make_fleet(carrier, "slow", cards=2)
+    with poller() as engine:
+        engine.submit(broken.pk, claimed(broken))
+        connecting.client().set(key_of(broken.pk, "cards"), "no hash")
+        engine.submit(fine.pk, claimed(fine))
+        wait_until(lambda: counts(fine).finished == 2, "the other account to be settled")
+    assert CardCheck.objects.filter(card__account=broken, failures=0).count() == 4
 
 
 def test_what_no_column_can_hold_is_the_failure_of_its_card_alone(
