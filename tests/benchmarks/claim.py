@@ -16,7 +16,7 @@ LIMIT_BYTES = 350
 
 def measure(options: Options) -> list[Measurement]:
     """Compare, and say what a card takes in Redis."""
-    cards = options.size or fleet.CARDS
+    cards = fleet.size_of(options)
     medians = take_turns({OURS: partial(_claim, cards), POPPING: partial(_pop, cards)}, options.rounds)
     return [rate("claims", "cards/s", medians, WANTED, WANTED_RATE), _bytes_of_a_card(cards)]
 

@@ -14,7 +14,7 @@ KEPT = b"0" * 32  # as much as we keep of a card
 
 def measure(options: Options) -> list[Measurement]:
     """Compare."""
-    cards = options.size or fleet.CARDS
+    cards = fleet.size_of(options)
     medians = take_turns({OURS: partial(_finish, cards), BARE: partial(_write, cards)}, options.rounds)
     return [rate("finishes", "cards/s", medians, WANTED)]
 

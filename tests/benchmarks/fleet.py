@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 
 from redis import Redis
 
+from tests.benchmarks.measuring import Options
+
 if TYPE_CHECKING:
     from scheduler.polling.queue import Call, Round
 
 CARDS, ACCOUNTS, BATCH = 100_000, 50, 50
 LEASE = timedelta(minutes=10)
+
+
+def size_of(options: Options) -> int:
+    """Return how many cards there are: as many for each account."""
+    return (options.size or CARDS) // ACCOUNTS * ACCOUNTS
 
 
 def batches(cards: int) -> Iterator[tuple[int, list[int]]]:

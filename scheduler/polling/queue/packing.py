@@ -11,6 +11,7 @@ MILLISECOND = timedelta(milliseconds=1)
 MICROSECOND = timedelta(microseconds=1)
 
 # Of each type: when it is due in six bytes, its failures in two. The highest number says: as it was.
+# A further type changes what is written: then delete all keys of the queue, and it is rebuilt from the rows.
 DUE_BYTES, FAILURES_BYTES = 6, 2
 KEPT_DUE = b"\xff" * DUE_BYTES
 KEPT_FAILURES = b"\xff" * FAILURES_BYTES

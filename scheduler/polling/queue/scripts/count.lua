@@ -1,6 +1,5 @@
--- Counts what an account has here, and changes nothing. Returns: the epoch ('': no card can be
--- claimed), cards, those due, those asked
--- for, those of them whose time has come, those claimed; then the counters.
+-- Counts what an account has here, and changes nothing. Returns the epoch ('': no card can be claimed), how many cards
+-- there are, are due, are asked for, are asked for by now, are claimed; then the counters.
 
 local COUNTERS = { 'claimed', 'finished', 'released', 'lease_expired', 'stale_finish' }
 local told = {
