@@ -67,11 +67,18 @@ class Console:
 
 
 class Process:
-    """One line of the Procfile, running in a session of its own."""
+    """One line of the Procfile, running in a session of its own.
 
-    def __init__(self, name: str, command: str, environ: Mapping[str, str], folder: Path) -> None:
+    Args:
+        is_leant_on: whether it is asked to stop only when those that are not have ended.
+    """
+
+    def __init__(
+        self, name: str, command: str, environ: Mapping[str, str], folder: Path, *, is_leant_on: bool = False
+    ) -> None:
         self.name = name
         self.command = command
+        self.is_leant_on = is_leant_on
         self.voice: IO[bytes] | None = None  # open as long as somebody may say something
         self.due = 0.0  # when to start (again), on the monotonic clock
         self._environ = environ
@@ -218,10 +225,14 @@ class Supervisor:
 
     def _stop(self) -> None:
         self.console.say("tideline", "Stopping. A runner takes up to 10 s to hand its run back.")
-        for process in self.processes:
-            process.terminate()
         deadline = time.monotonic() + GRACE_SECONDS
-        while any(process.runs for process in self.processes):
+        for is_leant_on in (False, True):
+            self._end([process for process in self.processes if process.is_leant_on is is_leant_on], deadline)
+
+    def _end(self, processes: list[Process], deadline: float) -> None:
+        for process in processes:
+            process.terminate()
+        while any(process.runs for process in processes):
             if self._asked > 1 or time.monotonic() > deadline:
                 self._kill_all()
             self._pass_lines_on()

@@ -21,7 +21,7 @@ def environment(before: Mapping[str, str], urls: Mapping[str, str], flower_url: 
 
     Args:
         before: what the file held at the last start; its secrets, and all that a person wrote into it, stay.
-        urls: where the servers, the control panel and the inbox are this time.
+        urls: where the servers, the control panel, the inbox and the simulated carrier are this time.
         flower_url: where Flower is this time.
     """
     comforts = {
@@ -57,9 +57,9 @@ def prepare(*, with_tryout: bool) -> dict[str, Any]:
     """Migrate, and at the first start make the first user and load the try-out.
 
     Returns:
-        `user`, the name of the first administrator, and `password`, which is None unless it was just made.
+        `user`, the name of the first administrator; `password`, which is None unless it was just made; `carrier`, the
+        line that runs the simulated carrier, which is None unless something asks it.
     """
-    from django.conf import settings
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
     from django.db import transaction
@@ -67,32 +67,47 @@ def prepare(*, with_tryout: bool) -> dict[str, Any]:
     call_command("migrate", verbosity=0, interactive=False)
     users = get_user_model().objects
     if users.exists():
-        if settings.TIDELINE_INBOX_URL:
-            move_inbox()
+        follow_the_ports()
         first = users.filter(is_superuser=True).order_by("pk").first()
-        return {"user": first.get_username() if first else None, "password": None}
+        return {"user": first.get_username() if first else None, "password": None, "carrier": carrier()}
     password = secrets.token_urlsafe(12)
     with transaction.atomic():
         users.create_superuser(ADMIN, password=password)
         if with_tryout:
             load_tryout()
-    return {"user": ADMIN, "password": password}
+    return {"user": ADMIN, "password": password, "carrier": carrier()}
 
 
 def load_tryout() -> None:
-    """Lay down the small example: one schedule of each kind of job."""
-    from project import demonstration
+    """Lay down the small example: one schedule of each kind of job, and a fleet of cards to poll."""
+    from django.conf import settings
+
+    from project import demonstration, tryout_fleet
     from project.kit.clock import database_now
 
     demonstration.load(now=database_now())
+    if settings.TIDELINE_CARRIER_URL:
+        tryout_fleet.load(now=database_now())
 
 
-def move_inbox() -> None:
-    """Let the channel to the inbox follow the port of this start."""
-    from project import demonstration
+def follow_the_ports() -> None:
+    """Let the channel to the inbox and the accounts at the simulated carrier follow the ports of this start."""
+    from django.conf import settings
+
+    from project import demonstration, tryout_fleet
     from project.kit.clock import database_now
 
-    demonstration.move_inbox(now=database_now())
+    if settings.TIDELINE_INBOX_URL:
+        demonstration.move_inbox(now=database_now())
+    if settings.TIDELINE_CARRIER_URL:
+        tryout_fleet.move(now=database_now())
+
+
+def carrier() -> str | None:
+    """Return the line that runs the simulated carrier; None: nothing asks it."""
+    from project import tryout_fleet
+
+    return tryout_fleet.command()
 
 
 def main(arguments: list[str]) -> None:

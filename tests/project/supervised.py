@@ -1,6 +1,6 @@
 """A small Procfile under the supervisor, for the tests to kill: python -m tests.project.supervised FOLDER.
 
-The folder holds a Procfile. What the supervisor says comes out on standard output.
+The folder holds a Procfile; others lean on its process `leant`. What the supervisor says comes out on standard output.
 """
 
 import os
@@ -22,7 +22,7 @@ def main(folder: Path) -> None:
     """Supervise the folder's Procfile until a signal."""
     lines = commands(folder / "Procfile")
     environ = os.environ | {MARK: str(folder)}
-    processes = [Process(name, line, environ, folder) for name, line in lines.items()]
+    processes = [Process(name, line, environ, folder, is_leant_on=name == "leant") for name, line in lines.items()]
     Supervisor(processes, NoServers(), Console(sys.stdout, list(lines))).run(lambda: None)
 
 

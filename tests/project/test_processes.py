@@ -159,6 +159,17 @@ def test_a_signal_stops_all_of_it_and_the_exit_status_is_0(supervised, number):
     assert "tidied up" in supervisor.said()
 
 
+def test_what_others_lean_on_is_asked_to_stop_when_they_have_ended(supervised):
+    loop = "while :; do sleep 0.05; done"
+    supervisor = supervised(
+        leant=f"trap 'echo stops now; exit 0' TERM; echo $$ > leant; {loop}",
+        other=f"trap 'sleep 0.5; echo has ended; exit 0' TERM; echo $$ > other; {loop}",
+    )
+    assert supervisor.pid("leant") != supervisor.pid("other")
+    supervisor.ends(signal.SIGTERM)
+    assert re.search(r"has ended.*stops now", supervisor.said(), re.DOTALL)
+
+
 def test_it_stops_when_nobody_reads_its_lines_any_more(supervised):
     one_line = ("sh", "-c", 'exec "$@" | head -n 1', "sh")
     supervisor = supervised(*one_line, one="echo $$ > one; while :; do echo hi; sleep 0.05; done")

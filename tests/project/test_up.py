@@ -195,14 +195,14 @@ def test_a_database_without_an_administrator_is_told_how_to_make_one():
 def test_only_the_first_start_makes_an_administrator(django_user_model):
     first = prepare(with_tryout=False)
     assert django_user_model.objects.get(username="admin").check_password(first["password"])
-    assert prepare(with_tryout=False) == {"user": "admin", "password": None}
+    assert prepare(with_tryout=False) == {"user": "admin", "password": None, "carrier": None}
     assert django_user_model.objects.count() == 1
 
 
 @pytest.mark.django_db
 def test_a_database_with_users_of_its_own_gets_none(django_user_model):
     django_user_model.objects.create_user("somebody")
-    assert prepare(with_tryout=True) == {"user": None, "password": None}
+    assert prepare(with_tryout=True) == {"user": None, "password": None, "carrier": None}
 
 
 # --- real starts -----------------------------------------------------------------------------------------------

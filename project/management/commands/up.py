@@ -19,6 +19,7 @@ from django.core.management.base import BaseCommand, CommandError
 from project.processes import MARK, Console, Process, Supervisor, commands, end, marked, stop_signals
 from project.services import ServiceError, Services
 from project.services.lifeline import bound_to_us
+from project.services.redis_server import free_port
 from project.tryout import environment, read_environment, write_environment
 
 LEFTOVER_SECONDS = 12  # what an earlier start left may be in the middle of its own graceful stop
@@ -116,7 +117,11 @@ class Start:
         """Write the environment file, and return the whole environment of the processes."""
         flower_url = f"http://{self.flower_host}:{self.flower_port}/"
         url = f"http://{reached(self.host)}:{self.port}/"
-        ours = {"TIDELINE_URL": url, "TIDELINE_INBOX_URL": f"{url}inbox/"}
+        ours = {
+            "TIDELINE_URL": url,
+            "TIDELINE_INBOX_URL": f"{url}inbox/",
+            "TIDELINE_CARRIER_URL": f"http://127.0.0.1:{free_port()}",
+        }
         values = environment(self.before, {**urls, **ours}, flower_url)
         write_environment(self.state / "env", values)
         return {
@@ -131,12 +136,16 @@ class Start:
             MARK: str(self.state),
         }
 
-    def supervise(self, environ: Mapping[str, str], account: Mapping[str, str | None]) -> None:
-        """Run the Procfile's processes until a signal, and greet as soon as the admin is served."""
+    def supervise(self, environ: Mapping[str, str], outcome: Mapping[str, str | None]) -> None:
+        """Run the Procfile's processes, and the simulated carrier where something asks it, until a signal; greet as
+        soon as the admin is served.
+        """
         lines = commands(settings.BASE_DIR / "Procfile")
         processes = [Process(name, line, environ, settings.BASE_DIR) for name, line in lines.items()]
-        console = Console(sys.stdout, list(lines))
-        greeting = Greeting(self.host, self.port, environ["TIDELINE_FLOWER_URL"], account, self.state, self.say)
+        if carrier := outcome["carrier"]:
+            processes.insert(0, Process("carrier", carrier, environ, settings.BASE_DIR, is_leant_on=True))
+        console = Console(sys.stdout, [process.name for process in processes])
+        greeting = Greeting(self.host, self.port, environ["TIDELINE_FLOWER_URL"], outcome, self.state, self.say)
         try:
             Supervisor(processes, self.services, console).run(greeting.give_when_served)
         finally:

@@ -1,6 +1,7 @@
 """manage.py simulate_carrier: a carrier that does not exist, for trying out, for tests and for measuring."""
 
 import asyncio
+import signal
 from argparse import ArgumentParser
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from scheduler.polling.carriers.simulator.server import CarrierServer
 
 
 class Command(BaseCommand):
-    """Serve a simulated carrier until it is interrupted."""
+    """Serve a simulated carrier until it is interrupted or asked to stop."""
 
     help = "Serve a carrier that does not exist: cards, limits, latency, and faults on demand."
     requires_system_checks = ()
@@ -38,6 +39,7 @@ class Command(BaseCommand):
             plans = [_main_of(options), *map(plan_of, options["account"])]
         except BadPlan as error:
             raise CommandError(str(error)) from error
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
         self._serve(CarrierServer(plans), options["host"], options["port"])
 
     def _serve(self, server: CarrierServer, host: str, port: int) -> None:
