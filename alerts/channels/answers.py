@@ -16,14 +16,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from alerts.channels.base import Answer, Verdict
 from alerts.states import DeliveryOutcome
+from project.kit import outbound
 
 LONGEST_WAIT = timedelta(days=1).total_seconds()
-SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,12}")
 # In whichever words a platform says that it is asked too often.
 TOO_OFTEN = re.compile(r"too many|too fast|rate ?limit|frequen|freq out|throttl|限流|频率|太快", re.IGNORECASE)
@@ -99,15 +98,9 @@ def ambiguous(answer: Answer, meaning: str) -> Verdict:
 
 
 def retry_after(answer: Answer) -> float | None:
-    """Return the seconds that the answer asks to wait, at most a day; a date is counted from the answer's own date."""
-    text = answer.headers.get("retry-after", "").strip()
-    if SECONDS.fullmatch(text):
-        return min(float(text), LONGEST_WAIT)
-    try:
-        wait = parsedate_to_datetime(text) - parsedate_to_datetime(answer.headers.get("date", ""))
-    except (ValueError, TypeError):
-        return None  # no date, or none to count from
-    return min(max(wait.total_seconds(), 0.0), LONGEST_WAIT)
+    """Return the seconds that the answer asks to wait, at most a day; None where it does not say that."""
+    seconds = outbound.retry_after(answer.headers)
+    return None if seconds is None else min(seconds, LONGEST_WAIT)
 
 
 def json_object(answer: Answer) -> Mapping[str, Any] | None:

@@ -3,8 +3,7 @@
 import codecs
 import json
 import re
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
@@ -13,6 +12,7 @@ from django.utils.translation import gettext_noop as _
 from pydantic import Field, SecretStr, field_validator
 
 from project.kit.clock import database_now
+from project.kit.outbound import retry_after
 from project.kit.reasons import innermost_reason
 from scheduler.jobs.context import RunContext
 from scheduler.jobs.exchange import Answer, Exchange, Request
@@ -195,7 +195,7 @@ def _judge(context: RunContext, answer: Answer) -> None:
         return
     server = _server(context)
     if answer.status in ASKS_TO_WAIT:
-        wait = retry_after(answer.headers, database_now())
+        wait = asked_wait(answer.headers, database_now())
         if wait is not None:
             seconds = wait.total_seconds()
             context.defer(seconds=seconds, reason=f"{server} answered {_status(answer)}: asked again in {seconds:g} s.")
@@ -204,28 +204,13 @@ def _judge(context: RunContext, answer: Answer) -> None:
     raise JobFailed(f"{server} answered {_status(answer)}; expected was {wanted}.{hint}")
 
 
-def retry_after(headers: httpx.Headers, now: datetime) -> timedelta | None:
+def asked_wait(headers: httpx.Headers, now: datetime) -> timedelta | None:
     """Return how long the server asks to wait, from a second to a day; None where it does not say that.
 
     A date is compared with the server's own clock where it shows that.
     """
-    asked = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[+-]?\d+(\.\d+)?", asked):
-        seconds = min(float(asked), LONGEST_WAIT.total_seconds())
-        return max(timedelta(seconds=seconds), SHORTEST_WAIT)
-    until = _date(asked)
-    if until is None:
-        return None
-    wait = until - (_date(headers.get("date", "")) or now)
-    return min(max(wait, SHORTEST_WAIT), LONGEST_WAIT)
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, IndexError, OverflowError):
-        return None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
+    seconds = retry_after(headers, now=now)
+    return None if seconds is None else min(max(timedelta(seconds=seconds), SHORTEST_WAIT), LONGEST_WAIT)
 
 
 def _covers(expected: str, status: int) -> bool:

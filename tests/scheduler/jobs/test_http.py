@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import httpx
 import pytest
 
-from scheduler.jobs.http import retry_after
+from scheduler.jobs.http import asked_wait
 from scheduler.jobs.registry import BadParams, get_job
 from scheduler.states import AttemptOutcome, RunState
 from tests.scheduler.jobs.conftest import Runs
@@ -125,7 +125,7 @@ class TestRetryAfter:
         ],
     )
     def test_seconds_and_dates_are_read_and_absurd_ones_are_bounded(self, asked: str, wait: timedelta | None) -> None:
-        assert retry_after(httpx.Headers({"Retry-After": asked}), NOW) == wait
+        assert asked_wait(httpx.Headers({"Retry-After": asked}), NOW) == wait
 
     def test_a_date_is_compared_with_the_servers_own_clock(self) -> None:
         its_now = NOW + timedelta(hours=5)
@@ -136,7 +136,7 @@ class TestRetryAfter:
             }
         )
 
-        assert retry_after(headers, NOW) == timedelta(seconds=40)
+        assert asked_wait(headers, NOW) == timedelta(seconds=40)
 
 
 class TestWhatIsSent:
