@@ -13,6 +13,7 @@ from alerts.channels.hosts import recognise
 from alerts.channels.recognising import settle_format
 from alerts.channels.registry import HTTP_FORMATS
 from alerts.models import Channel
+from alerts.models.channels import MOST_REPEAT_HOURS
 from project.kit.outbound import BadAddress, check_address
 from project.kit.secrets import Secret, UnreadableSecret
 from project.kit.versions import StaleVersion
@@ -96,7 +97,7 @@ def check(channel: Channel, current: Channel | None = None) -> None:
     Raises:
         ValidationError: as `create`.
     """
-    faults = {**_faults_of_choices(channel), **_faults_of_hours(channel)}
+    faults = {**_faults_of_choices(channel), **_faults_of_repeating(channel), **_faults_of_hours(channel)}
     if faults:
         raise ValidationError(faults)
     if current is None or ENDPOINT_FIELDS.intersection(_changed(channel, current)):
@@ -125,6 +126,13 @@ def _are_texts(values: Iterable[object]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
+def _faults_of_repeating(channel: Channel) -> dict[str, str]:
+    hours = channel.repeat_hours
+    if hours is None or 1 <= hours <= MOST_REPEAT_HOURS:
+        return {}
+    return {"repeat_hours": f"Repeat after 1 to {MOST_REPEAT_HOURS:,} hours, or leave it empty to be told once."}
+
+
 def _faults_of_hours(channel: Channel) -> dict[str, str]:
     faults = {}
     if channel.timezone not in zone_names():
@@ -146,8 +154,10 @@ def _settle_endpoint(channel: Channel) -> None:
             checked = check_address(address, allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD)
             address, shown = checked.url, checked.host
         channel.format = settle_format(Endpoint(address, tuple(secrets.split()), channel.keyword), name)
-    except (Refused, BadAddress) as error:
+    except BadAddress as error:
         raise ValidationError({"address": str(error)}) from None
+    except Refused as error:
+        raise ValidationError({error.field: str(error)}) from None
     channel.address, channel.address_shown = Secret.of(address), shown
     channel.secrets = as_secret(channel.secrets)
 

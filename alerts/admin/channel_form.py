@@ -40,6 +40,7 @@ class ChannelForm(VersionLockedForm):
         label=gettext_lazy("Address"),
         required=False,
         max_length=2000,
+        error_messages={"required": gettext_lazy("Write the address: a webhook's, or an e-mail address.")},
         widget=forms.TextInput(attrs={"size": 60, "autocomplete": "off", "spellcheck": "false"}),
     )
     format = forms.ChoiceField(
@@ -70,6 +71,7 @@ class ChannelForm(VersionLockedForm):
     class Meta:
         model = Channel
         fields = SHOWN_FIELDS
+        error_messages = {"name": {"unique": gettext_lazy("There is a channel of this name already. Choose another.")}}
         widgets = {
             "keyword": forms.TextInput(attrs={"size": 30}),
             "timezone": forms.TextInput(attrs={"list": "zones", "size": 30, "autocomplete": "off"}),
@@ -82,6 +84,8 @@ class ChannelForm(VersionLockedForm):
         super().__init__(*args, initial=initial, **kwargs)
         for name in defining.SECRET_FIELDS & self.fields.keys():  # none of them for somebody who may only look
             self.fields[name].help_text = _help_of(name, instance)
+        if "address" in self.fields:
+            self.fields["address"].required = not self.instance.pk
         if "forget_secrets" in self.fields and not (instance and instance.secrets):
             self.fields["forget_secrets"].widget = forms.HiddenInput()
 
@@ -94,8 +98,6 @@ class ChannelForm(VersionLockedForm):
         """Keep the stored address where none was typed."""
         if typed := self.cleaned_data["address"]:
             return Secret.of(typed)
-        if not self.instance.pk:
-            raise ValidationError(_("Write the address: a webhook's, or an e-mail address."))
         stored: Secret = self.instance.address
         return stored
 
@@ -121,8 +123,8 @@ class ChannelForm(VersionLockedForm):
             defining.save_changes(channel, expected_version=self.cleaned_data["expected_version"], now=now)
 
     def _get_validation_exclusions(self) -> set[str]:
-        """Leave the constraint on the quiet hours to the domain, whose sentences name the fields."""
-        return {*super()._get_validation_exclusions(), "quiet_from"}  # type: ignore[misc]
+        """Leave the constraints on hours to the domain, whose sentences name the fields."""
+        return {*super()._get_validation_exclusions(), "quiet_from", "repeat_hours"}  # type: ignore[misc]
 
     def _post_clean(self) -> None:
         """Let the domain look at what was typed; the row is locked by now, if there is one."""

@@ -16,7 +16,15 @@ Rates = tuple[tuple[int, float], ...]
 
 
 class Refused(ValueError):
-    """An endpoint that cannot be right. The text is a sentence for people; it names what to mend, and no secret."""
+    """An endpoint that cannot be right. The text is a sentence for people; it names what to mend, and no secret.
+
+    Args:
+        field: the channel's field that it is about.
+    """
+
+    def __init__(self, sentence: str, field: str = "address") -> None:
+        super().__init__(sentence)
+        self.field = field
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +48,11 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if len(self.keyword) > LONGEST_KEYWORD:
-            raise Refused(f"The keyword is too long: shorten it to {LONGEST_KEYWORD} characters.")
+            raise Refused(f"The keyword is too long: shorten it to {LONGEST_KEYWORD} characters.", "keyword")
         if one_line(self.keyword) != self.keyword:
-            raise Refused("The keyword holds line breaks, invisible characters or needless spaces: type it again.")
+            raise Refused(
+                "The keyword holds line breaks, invisible characters or needless spaces: type it again.", "keyword"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,13 @@ def _key(secret: str) -> bytes:
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
-        raise Refused(f"A secret must be {PREFIX} and base64 behind it, as Standard Webhooks asks.") from None
+        raise Refused(
+            f"A secret must be {PREFIX} and base64 behind it, as Standard Webhooks asks.", "secrets"
+        ) from None
     if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
-        raise Refused(f"A secret must hold {SHORTEST_KEY} to {LONGEST_KEY} random bytes; this one holds {len(key)}.")
+        raise Refused(
+            f"A secret must hold {SHORTEST_KEY} to {LONGEST_KEY} random bytes; this one holds {len(key)}.", "secrets"
+        )
     return key
 
 

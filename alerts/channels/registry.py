@@ -42,7 +42,7 @@ def format_of(name: str) -> AnyFormat:
         Refused: there is none; the text says which there are.
     """
     if name not in FORMATS:
-        raise Refused(f"There is no such format: choose one of {', '.join(FORMATS)}.")
+        raise Refused(f"There is no such format: choose one of {', '.join(FORMATS)}.", "format")
     return FORMATS[name]
 
 

@@ -8,6 +8,9 @@ from alerts.models.shapes import is_list_of_texts, is_object_of_texts
 from alerts.states import Severity
 from project.kit.secrets import SecretField
 
+# A year. What is open for longer is told once, or seen to.
+MOST_REPEAT_HOURS = 8760
+
 
 class Channel(models.Model):
     """A chat group, a webhook or a mailbox, which of the events it is told, and how it has been going."""
@@ -64,6 +67,9 @@ class Channel(models.Model):
                 name="channel_quiet_has_two_ends",
                 condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
                 | (Q(quiet_from__isnull=False, quiet_until__isnull=False) & ~Q(quiet_from=models.F("quiet_until"))),
+            ),
+            models.CheckConstraint(
+                name="channel_repeats_in_bounds", condition=Q(repeat_hours__range=(1, MOST_REPEAT_HOURS))
             ),
             models.CheckConstraint(name="channel_kinds_are_texts", condition=is_list_of_texts("kinds")),
             models.CheckConstraint(name="channel_labels_are_texts", condition=is_object_of_texts("labels")),

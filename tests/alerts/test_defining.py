@@ -167,6 +167,11 @@ def test_a_signing_secret_that_cannot_be_one_is_refused_without_being_repeated(s
         ({"quiet_from": "22:00"}, "quiet_until", "both ends"),
         ({"quiet_until": "06:00"}, "quiet_from", "both ends"),
         ({"quiet_from": "22:00", "quiet_until": "22:00"}, "quiet_until", "would never end"),
+        ({"repeat_hours": 0}, "repeat_hours", "Repeat after 1 to 8,760 hours"),
+        ({"repeat_hours": 99_999_999}, "repeat_hours", "or leave it empty to be told once"),
+        ({"secrets": "short"}, "secrets", "A secret must"),
+        ({"keyword": "x" * 101}, "keyword", "too long"),
+        ({"format": "pager"}, "format", "There is no such format"),
         ({"name": ""}, "name", "cannot be blank"),
         ({"least_severity": "loud"}, "least_severity", "not a valid choice"),
         ({"kinds": "run_failed"}, "kinds", 'as in ["run_failed"]'),
@@ -189,13 +194,17 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 @pytest.mark.parametrize(
     ("fields", "constraint"),
     [
+        ({"repeat_hours": 0}, "channel_repeats_in_bounds"),
+        ({"repeat_hours": 8761}, "channel_repeats_in_bounds"),
         ({"kinds": {}}, "channel_kinds_are_texts"),
         ({"kinds": ["run_failed", None]}, "channel_kinds_are_texts"),
         ({"labels": []}, "channel_labels_are_texts"),
         ({"labels": {"name": ["nightly"]}}, "channel_labels_are_texts"),
     ],
 )
-def test_the_database_takes_no_choices_that_could_not_be_compared(fields: dict[str, Any], constraint: str) -> None:
+def test_the_database_takes_no_choices_that_could_not_be_compared_or_reckoned_with(
+    fields: dict[str, Any], constraint: str
+) -> None:
     with pytest.raises(IntegrityError, match=constraint):
         make_channel(**fields)
 

@@ -72,13 +72,15 @@ def test_problems_and_notices_are_offered_apart_and_what_choosing_none_means_is_
         ("address", {"address": "https://example.org:0/"}, "a number from 1 to 65535"),
         ("address", {"address": "https://hooks.slack.com/services/x", "format": "feishu"}, "choose the format Slack"),
         ("format", {"format": "pigeon"}, "Select a valid choice."),
-        ("address", {"secrets": "short"}, "A secret must"),
+        ("secrets", {"secrets": "short"}, "A secret must"),
+        ("keyword", {"keyword": "a\u200bb\u2028c"}, "invisible characters"),
         ("kinds", {"kinds": "Not a kind!"}, "is no kind"),
         ("labels", {"labels": "[]"}, "as a JSON object of texts"),
         ("quiet_until", {"quiet_from": "22:00"}, "both ends"),
         ("quiet_until", {"quiet_from": "22:00", "quiet_until": "22:00"}, "would never end"),
         ("timezone", {"timezone": "Berlin"}, "Europe/Berlin"),
         ("repeat_hours", {"repeat_hours": "-1"}, "greater than or equal to 0"),
+        ("repeat_hours", {"repeat_hours": "0"}, "Repeat after 1 to 8,760 hours"),
     ],
 )
 def test_what_is_wrong_stands_on_its_field_alone(field: str, values: dict[str, str], says: str) -> None:

@@ -1,0 +1,19 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("alerts", "0005_delivery_urgency"),
+    ]
+
+    operations = [
+        migrations.RunSQL(
+            "UPDATE alerts_channel SET repeat_hours = NULLIF(LEAST(repeat_hours, 8760), 0)", migrations.RunSQL.noop
+        ),
+        migrations.AddConstraint(
+            model_name="channel",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("repeat_hours__range", (1, 8760))), name="channel_repeats_in_bounds"
+            ),
+        ),
+    ]
