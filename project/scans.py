@@ -37,11 +37,11 @@ def mark(name: str, *, by: str, note: str = "", from_beat: bool = True) -> None:
 def last_scans() -> Scans:
     """Return when the scans that explanations speak of last ran."""
     marks = ScanMark.objects.in_bulk()
-    fire, launch, rescue = (
+    fire, launch, rescue, dispatch = (
         LastScan(last.last_at, last.note) if (last := marks.get(name)) else LastScan(None)
-        for name in ("fire due schedules", "launch due runs", "rescue lost runs")
+        for name in ("fire due schedules", "launch due runs", "rescue lost runs", "dispatch cards")
     )
-    return Scans(fire, launch, rescue)
+    return Scans(fire, launch, rescue, dispatch)
 
 
 @dataclass(slots=True)

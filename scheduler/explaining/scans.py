@@ -26,12 +26,13 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Scans:
-    """The scans that fire schedules, launch runs and rescue them. None: nothing is known about it, so nothing is
-    said about it."""
+    """The scans that fire schedules, launch runs, rescue them, and send out the cards that are due. None: nothing is
+    known about it, so nothing is said about it."""
 
     fire: Scan | None = None
     launch: Scan | None = None
     rescue: Scan | None = None
+    dispatch: Scan | None = None
 
 
 _lenders: list[Callable[[], Scans]] = []

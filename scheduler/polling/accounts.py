@@ -8,10 +8,15 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from project.kit.secrets import Secret
-from scheduler.polling import params
+from scheduler.polling import holding, params
+from scheduler.polling.carriers import registry
 from scheduler.polling.carriers.registry import KINDS
 from scheduler.polling.models import CarrierAccount, PollingParams
 from scheduler.polling.params import Params
+from scheduler.polling.states import CheckType
+
+# Cards that only wait for one of the account's places for calls hold up nobody, but need not be many.
+CARDS_A_PLACE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,21 @@ def params_of(row: CarrierAccount) -> Params:
     """Return what holds for the account, by its row, its gateway and what is usual."""
     said: PollingParams | None = getattr(row, "params", None)
     return params.resolved(said, **_usual(row.gateway))
+
+
+def checks_of(row: CarrierAccount) -> frozenset[CheckType]:
+    """Return which checks the account can make.
+
+    Raises:
+        BadSettings: its settings cannot be used; so it makes none.
+    """
+    return registry.checks_of(row.gateway, row.settings)
+
+
+def borne(limits: Params, hold_count: int) -> int:
+    """Return how many cards of an account may be in work at once, after so many holds in a row."""
+    limit = holding.slowed(limits.inflight_limit, hold_count)
+    return min(limit, limits.max_concurrency * CARDS_A_PLACE) if limits.max_concurrency else limit
 
 
 def _usual(gateway: str) -> Mapping[str, Any]:

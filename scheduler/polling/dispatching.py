@@ -14,7 +14,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from scheduler.hints import publish, reached_broker
-from scheduler.polling import accounts, capacity, holding, policy
+from scheduler.polling import accounts, capacity, policy
 from scheduler.polling.accounts import Account
 from scheduler.polling.messages import as_message
 from scheduler.polling.queue import calls
@@ -29,8 +29,6 @@ CARDS_A_MESSAGE = 50
 CARDS_A_ROUND = calls.MOST_CARDS
 # Calls are claimed for the second that begins and for a late next round, else what lies between is lost.
 HORIZON = timedelta(seconds=1.5)
-# Cards that only wait for one of the account's places for calls hold up nobody, but need not be many.
-CARDS_A_PLACE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def _places(redis: Redis, asked: Sequence[Account]) -> _Places:
     limits: list[tuple[Account, int]] = []
     notes: list[str] = []
     for name, cards in capacity.of_queues(redis, by_queue).items():
-        wanted = {account.id: _borne(account) for account in by_queue[name]}
+        wanted = {account.id: accounts.borne(account.params, account.hold_count) for account in by_queue[name]}
         if not cards:
             notes.append(f"No poller reads the queue {name}: the cards of {len(wanted)} accounts wait.")
             continue
@@ -91,12 +89,6 @@ def _places(redis: Redis, asked: Sequence[Account]) -> _Places:
         granted = policy.tightened(wanted, cards)
         limits += [(account, granted[account.id]) for account in by_queue[name]]
     return _Places(limits, " ".join(notes))
-
-
-def _borne(account: Account) -> int:
-    params = account.params
-    limit = holding.slowed(params.inflight_limit, account.hold_count)
-    return min(limit, params.max_concurrency * CARDS_A_PLACE) if params.max_concurrency else limit
 
 
 def _claim(account: Account, limit: int) -> calls.Call[Round]:

@@ -179,6 +179,11 @@ class AccountSettings(BaseModel):
         """The zone itself."""
         return ZoneInfo(self.timezone)
 
+    @property
+    def supported(self) -> frozenset[CheckType]:
+        """Which checks the account's gateway can make; all of them unless the gateway's settings say otherwise."""
+        return frozenset(CheckType)
+
 
 class Credentials(BaseModel):
     """As whom the carrier is asked; a gateway adds its own fields, each secret one a SecretStr."""

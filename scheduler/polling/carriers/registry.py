@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from scheduler.polling.carriers.base import AccountSettings, Credentials, Gate, Gateway, GatewayKind
 from scheduler.polling.carriers.http_json import HTTP_JSON
+from scheduler.polling.states import CheckType
 
 KINDS: Mapping[str, GatewayKind] = MappingProxyType({kind.name: kind for kind in (HTTP_JSON,)})
 
@@ -72,6 +73,19 @@ def read_access(gateway: str, settings: Mapping[str, Any], credentials: Mapping[
     if problems or read_settings is None or read_credentials is None:
         raise BadSettings(problems)
     return Access(kind, read_settings, read_credentials)
+
+
+def checks_of(gateway: str, settings: Mapping[str, Any]) -> frozenset[CheckType]:
+    """Return which checks an account with these settings can make.
+
+    Raises:
+        BadSettings: with a sentence for every field that is wrong.
+    """
+    problems: dict[str, str] = {}
+    read: AccountSettings | None = _read(kind_of(gateway).settings, settings, "settings", problems)
+    if read is None:
+        raise BadSettings(problems)
+    return read.supported
 
 
 def _read(model: type[BaseModel], values: Mapping[str, Any], place: str, problems: dict[str, str]) -> Any:

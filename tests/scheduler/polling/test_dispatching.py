@@ -10,7 +10,7 @@ from kombu.exceptions import OperationalError
 from redis import Redis
 
 from project.kit.clock import database_now
-from scheduler.polling import capacity, connecting, dispatching, holding
+from scheduler.polling import accounts, capacity, connecting, dispatching, holding
 from scheduler.polling.dispatching import CARDS_A_MESSAGE, Dispatched, dispatch
 from scheduler.polling.messages import from_message
 from scheduler.polling.models import CarrierAccount, PollingParams
@@ -84,7 +84,7 @@ def test_no_more_calls_are_claimed_than_the_windows_allow_until_a_late_next_roun
 
 def test_an_account_with_one_place_for_calls_has_only_a_few_cards_in_work(sent: Sent) -> None:
     fleet(50, max_concurrency=1)
-    assert round_().cards == dispatching.CARDS_A_PLACE
+    assert round_().cards == accounts.CARDS_A_PLACE
 
 
 def test_what_the_accounts_want_beyond_what_the_pollers_hold_is_shared_fairly_and_said(

@@ -38,7 +38,7 @@ class HttpJson(Gateway):
         authorization = authorization_of(settings.auth, credentials, token_client, self._judge)
         self._line = Line(client, self._judge, authorization)
         self._readers = {check: self._reader(check, call.fields) for check, call in settings.checks.items()}
-        self.supported = frozenset(settings.checks)
+        self.supported = settings.supported
         self.batches = MappingProxyType(
             {check: self._batch(check, call.batch) for check, call in settings.checks.items() if call.batch}
         )

@@ -150,6 +150,11 @@ class HttpJsonSettings(AccountSettings):
     timeouts: Timeouts = Field(default_factory=Timeouts)
 
     @property
+    def supported(self) -> frozenset[CheckType]:
+        """Which checks can be made: those of which it is said how."""
+        return frozenset(self.checks)
+
+    @property
     def token_url(self) -> str:
         """What the path of the token endpoint stands behind."""
         return (isinstance(self.auth, TokenAuth) and self.auth.base_url) or self.base_url
