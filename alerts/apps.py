@@ -12,7 +12,8 @@ class AlertsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Record as an alert whatever a person should know of."""
+        """Record as an alert whatever a person should know of, and register this app's system checks."""
+        from alerts import checks  # noqa: F401
         from alerts.attention import attention_needed
         from alerts.recording import record_attention
 

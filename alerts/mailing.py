@@ -17,7 +17,7 @@ from alerts.states import DeliveryOutcome
 from project.kit.bounded import within
 
 _UNWRITABLE = "The letter cannot be written. Check the channel's addresses and the one that letters come from."
-_UNREACHED = "The mail server cannot be reached, or takes no letters now. It is tried again."
+_UNREACHED = "The mail server (EMAIL_HOST) cannot be reached, or takes no letters now. It is tried again."
 
 
 def mail(letter: Letter, *, step_seconds: float, timeout_seconds: float) -> Verdict:

@@ -130,6 +130,16 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = PLAIN_HTTP  # the try-out serves from the source tree, without collectstatic
 
+# --- mail ------------------------------------------------------------------------------------------------------
+
+EMAIL_HOST = os.environ.get("EMAIL_HOST", "localhost")
+EMAIL_USE_TLS = flag("EMAIL_USE_TLS", False)  # asked for after the greeting
+EMAIL_USE_SSL = flag("EMAIL_USE_SSL", False)  # from the beginning
+EMAIL_PORT = number("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25)
+EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = os.environ.get("EMAIL_HOST_PASSWORD", "")
+DEFAULT_FROM_EMAIL = os.environ.get("DEFAULT_FROM_EMAIL", "tideline@localhost")
+
 # --- the API ---------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {

@@ -143,6 +143,8 @@ def _unanswered(error: Exception) -> Verdict:
         case smtplib.SMTPNotSupportedError() | smtplib.SMTPHeloError():
             return Verdict(DeliveryOutcome.PERMANENT, "", "The mail server does not do what the settings ask for.")
         case ConnectionRefusedError() | socket.gaierror():
-            return Verdict(DeliveryOutcome.RETRY, "", "The mail server cannot be reached. It is tried again.")
+            return Verdict(
+                DeliveryOutcome.RETRY, "", "The mail server (EMAIL_HOST) cannot be reached. It is tried again."
+            )
     meaning = "The connection to the mail server broke. Whether it took the letter is not known."
     return Verdict(DeliveryOutcome.AMBIGUOUS, "", meaning)
