@@ -4,7 +4,7 @@ from celery import shared_task
 
 from project.kit.clock import database_now
 from scheduler.polling import connecting, dispatching, engine, failures, system_settings
-from scheduler.polling.fleet import initializing
+from scheduler.polling.fleet import initializing, reconciling
 from scheduler.polling.messages import from_message
 
 
@@ -22,6 +22,13 @@ def dispatch() -> str:
 def rebuild(account_id: int) -> None:
     """Rebuild the live order of an account, if it is lost."""
     initializing.rebuild_if_lost(connecting.client(), account_id, by="the dispatcher", now=database_now())
+
+
+@shared_task(name="polling.reconcile")
+def reconcile() -> str:
+    """Compare rows and live orders, mend what is lost between them, and return what was."""
+    mended = reconciling.reconcile_all(connecting.client(), now=database_now())
+    return f"{'; '.join(map(str, mended))}." if mended else ""
 
 
 @shared_task(name=dispatching.POLL_TASK, acks_late=False)

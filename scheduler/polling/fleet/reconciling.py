@@ -5,14 +5,21 @@ Rows decide. A difference that is only work under way is mended twice, which doe
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from redis import Redis
 
+from project.kit.clock import elapsed
 from scheduler.polling.fleet import following, initializing, live_order
 from scheduler.polling.fleet.initializing import Outcome
 from scheduler.polling.models import CarrierAccount
 from scheduler.polling.queue import Queue, calls
+from scheduler.polling.queue.keys import PREFIX
+
+# Whoever scans has other scans to do.
+WITHIN = timedelta(seconds=5)
+# Which account was compared last.
+LAST_KEY = f"{PREFIX}:reconciled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +40,34 @@ class Mended:
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.rebuilt)
 
+    def __str__(self) -> str:
+        if self.rebuilt:
+            return f"account {self.account_id}: built anew, for the tiers have changed"
+        return f"account {self.account_id}: {self.added:,} cards put in, {self.removed:,} taken out"
 
-def reconcile_all(redis: Redis, *, now: datetime) -> list[Mended]:
-    """Compare all accounts, and return what was mended."""
-    account_ids = CarrierAccount.objects.order_by("pk").values_list("pk", flat=True)
-    return [mended for account_id in account_ids if (mended := reconcile(redis, account_id, now=now))]
+
+def reconcile_all(redis: Redis, *, now: datetime, within: timedelta = WITHIN) -> list[Mended]:
+    """Compare the accounts, as many as can be begun within that time, and return what was mended.
+
+    The next time it goes on behind the last of them: also where that one could not be compared.
+
+    Raises:
+        redis.RedisError: it is away; a part may be mended.
+    """
+    until, mended = elapsed() + within.total_seconds(), []
+    for account_id in _in_turn(redis):
+        redis.set(LAST_KEY, account_id)
+        mended.append(reconcile(redis, account_id, now=now))
+        if elapsed() >= until:
+            break
+    return list(filter(None, mended))
+
+
+def _in_turn(redis: Redis) -> list[int]:
+    """Return all accounts, from the one behind the last that was compared."""
+    last = int(redis.get(LAST_KEY) or 0)
+    account_ids = CarrierAccount.objects.values_list("pk", flat=True)
+    return sorted(account_ids, key=lambda account_id: (account_id <= last, account_id))
 
 
 def reconcile(redis: Redis, account_id: int, *, now: datetime) -> Mended:

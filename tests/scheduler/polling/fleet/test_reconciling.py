@@ -1,10 +1,15 @@
 """Whatever is lost between rows and live order, a comparison finds and mends it; what is right it leaves alone."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
+from django.db import DataError
 from pytest_django import DjangoAssertNumQueries
 from redis import Redis
 
-from scheduler.polling import defining
+from scheduler.polling import defining, tasks
+from scheduler.polling.fleet import following
 from scheduler.polling.fleet.initializing import rebuild
 from scheduler.polling.fleet.reconciling import Mended, reconcile, reconcile_all
 from scheduler.polling.models import Card, CarrierAccount
@@ -100,3 +105,45 @@ def test_after_a_change_of_the_tiers_the_order_is_built_anew(redis: Redis, queue
     assert sight.due[CheckType.USAGE] <= NOW + 2 * MINUTE
     tier.delete()
     assert [each.rebuilt for each in mended(redis, account)] == [True, False]
+
+
+def test_a_scan_that_has_no_time_for_all_accounts_goes_on_with_the_next_ones(redis: Redis) -> None:
+    accounts = [make_account() for _ in range(3)]
+    for account in accounts:
+        in_order(redis, account)
+        make_cards(account, 1)
+    compared = [reconcile_all(redis, now=NOW, within=timedelta(0)) for _ in range(4)]
+    assert compared == [*([Mended(account.pk, added=1)] for account in accounts), []]
+
+
+def test_an_account_that_cannot_be_compared_does_not_keep_the_next_from_it(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poisoned, other = make_account(), make_account()
+    for account in (poisoned, other):
+        in_order(redis, account)
+        make_cards(account, 1)
+    put_in = following.put_in
+
+    def poison(queue: Queue, account_id: int, *rest: Any) -> int:
+        if account_id == poisoned.pk:
+            raise DataError
+        return put_in(queue, account_id, *rest)
+
+    monkeypatch.setattr(following, "put_in", poison)
+    with pytest.raises(DataError):
+        reconcile_all(redis, now=NOW)
+    with pytest.raises(DataError):  # the other is compared before the poisoned one comes again
+        reconcile_all(redis, now=NOW)
+    assert not reconcile(redis, other.pk, now=NOW)
+
+
+def test_the_scan_finds_what_was_lost_while_redis_was_away_and_notes_it(redis: Redis, queue: Queue) -> None:
+    account = make_account()
+    (gone,) = make_cards(account, 1)
+    in_order(redis, account)
+    come = make_cards(account, 2)
+    gone.delete()
+    assert tasks.reconcile() == f"account {account.pk}: 2 cards put in, 1 taken out."
+    assert sorted(queue.cards(account.pk)) == sorted(card.pk for card in come)
+    assert tasks.reconcile() == ""
