@@ -67,7 +67,7 @@ def save_new_account(account: CarrierAccount, *, now: datetime) -> None:
     Raises:
         ValidationError: as `create_account`.
     """
-    _check_access(account)
+    check_account(account)
     account.created_at = account.updated_at = now
     account.full_clean(validate_constraints=False)
     account.save(force_insert=True)
@@ -85,8 +85,7 @@ def save_account(account: CarrierAccount, *, expected_version: int, now: datetim
     with transaction.atomic():
         current = _current(account, expected_version)
         changed = _changed(account, current, ACCOUNT_FIELDS)
-        if ACCESS_FIELDS.intersection(changed):
-            _check_access(account)
+        check_account(account, current)
         if changed:
             account.version, account.updated_at = current.version + 1, now
             account.full_clean(validate_constraints=False)
@@ -115,12 +114,17 @@ def delete_account(account: CarrierAccount, *, expected_version: int) -> None:
         transaction.on_commit(partial(following.forget_at_once, account.pk))
 
 
-def _check_access(account: CarrierAccount) -> None:
+def check_account(account: CarrierAccount, current: CarrierAccount | None = None) -> None:
     """Refuse an account that its gateway could not use.
+
+    Args:
+        current: the row as it is; None: it is new. One that is reached as before is not looked at.
 
     Raises:
         ValidationError: naming the fields, and within settings and credentials the place.
     """
+    if current is not None and not _changed(account, current, ACCESS_FIELDS):
+        return
     credentials = _revealed(account)
     if not isinstance(account.settings, dict):
         raise ValidationError({"settings": 'Write the settings as an object, as in {"timezone": "Asia/Shanghai"}.'})
@@ -168,8 +172,7 @@ def save_params(params: PollingParams, *, expected_version: int, now: datetime, 
         StaleVersion: they were saved by somebody else since `expected_version`.
         ValidationError: a field is wrong; each message says which and what would be right.
     """
-    if faults := _faults_of_params(params):
-        raise ValidationError(faults)
+    check_params(params)
     with transaction.atomic():
         # Locked by its account, so that two first changes do not meet.
         CarrierAccount.objects.select_for_update(no_key=True).get(pk=params.account_id)
@@ -194,7 +197,12 @@ def _no_params(account_id: int) -> PollingParams:
     return PollingParams(account_id=account_id, version=0)
 
 
-def _faults_of_params(params: PollingParams) -> dict[str, str]:
+def check_params(params: PollingParams) -> None:
+    """Refuse parameters that no poller could keep.
+
+    Raises:
+        ValidationError: naming the fields.
+    """
     faults = {}
     if params.rate_windows is not None:
         try:
@@ -203,7 +211,8 @@ def _faults_of_params(params: PollingParams) -> dict[str, str]:
             faults["rate_windows"] = str(error)
     if params.queue and not re.fullmatch(QUEUE_NAME, params.queue):
         faults["queue"] = f"“{params.queue}” is no queue of its own: write {SHARED_QUEUE} and a name, as in {EXAMPLE}."
-    return faults
+    if faults:
+        raise ValidationError(faults)
 
 
 # --- tiers -----------------------------------------------------------------------------------------------------
@@ -215,7 +224,8 @@ def save_new_tier(tier: PollingTier) -> None:
     Raises:
         ValidationError: a field is wrong; each message says which and what would be right.
     """
-    _check_tier(tier)
+    check_tier(tier)
+    tier.full_clean(validate_constraints=False)
     tier.save(force_insert=True)
     transaction.on_commit(tiers.current.forget)
 
@@ -233,20 +243,31 @@ def save_tier(tier: PollingTier, *, expected_version: int) -> list[str]:
         current = _current(tier, expected_version)
         changed = _changed(tier, current, TIER_FIELDS)
         if changed:
-            _check_tier(tier)
+            check_tier(tier)
+            tier.full_clean(validate_constraints=False)
             tier.version = current.version + 1
             tier.save(update_fields=[*changed, "version"])
             transaction.on_commit(tiers.current.forget)
     return changed
 
 
-def _check_tier(tier: PollingTier) -> None:
-    if faults := _faults_of_tier(tier):
-        raise ValidationError(faults)
-    tier.full_clean(validate_constraints=False)
+def delete_tier(tier: PollingTier, *, expected_version: int) -> None:
+    """Delete a tier; its cards follow as after `save_tier`.
+
+    Raises:
+        StaleVersion: as `save_tier`.
+    """
+    with transaction.atomic():
+        _current(tier, expected_version).delete()
+        transaction.on_commit(tiers.current.forget)
 
 
-def _faults_of_tier(tier: PollingTier) -> dict[str, str]:
+def check_tier(tier: PollingTier) -> None:
+    """Refuse a tier by which no card could be checked.
+
+    Raises:
+        ValidationError: naming the fields.
+    """
     faults = {}
     for name in (f"{check}_seconds" for check in CheckType):
         seconds = getattr(tier, name)
@@ -255,7 +276,8 @@ def _faults_of_tier(tier: PollingTier) -> dict[str, str]:
     least, below = tier.usage_from_percent, tier.usage_below_percent
     if least is not None and below is not None and least >= below:
         faults["usage_below_percent"] = f"No usage is from {least} % and below {below} %. Write more than {least}."
-    return faults
+    if faults:
+        raise ValidationError(faults)
 
 
 # --- rows with a version ---------------------------------------------------------------------------------------

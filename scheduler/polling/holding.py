@@ -69,6 +69,12 @@ def answered(account_ids: Iterable[int], *, now: datetime) -> None:
             resolve_alerts([fingerprint(account_id) for account_id in well], now=now, sentence="It answers again.")
 
 
+def hold_by(account_id: int, until: datetime, *, actor: str, reason: str) -> None:
+    """Leave the account in peace until then, as a person wants. It is no trouble of the account: nobody is told."""
+    account = CarrierAccount.objects.filter(pk=account_id)
+    account.update(held_until=until, held_class="", held_reason=f"{actor}: {reason}")
+
+
 def release(account_id: int, *, sentence: str, now: datetime) -> bool:
     """Ask the account again at once, as a person wants; False: it was not held.
 
