@@ -50,6 +50,6 @@ class DeliveryOutcome(models.TextChoices):
     # The receiver refused it in a way that no repetition mends.
     PERMANENT = "permanent", _("failed for good")
     # It was certainly not taken: another try cannot tell it twice.
-    RETRY = "retry", _("to be tried again")
+    RETRY = "retry", _("not taken")
     # The body went out and no answer says whether it was taken: another try might tell it twice.
     AMBIGUOUS = "ambiguous", _("unknown")

@@ -244,7 +244,7 @@ def test_the_page_of_a_channel_says_how_it_is_doing_and_each_try() -> None:
     assert "Goes to hooks.example.org" in text
     assert "Signing secrets stored" in text
     assert "opened Nightly settlement waiting" in text
-    assert "to be tried again now 200 503" in text
+    assert "not taken now 200 503" in text
 
 
 def test_the_list_of_channels_says_which_fail_and_which_are_off() -> None:
