@@ -41,5 +41,5 @@ def _needed(settings: HttpJsonSettings) -> set[str]:
         case BasicAuth():
             return {"user", "password"}
         case TokenAuth(request=request):
-            return request.asked_by() | places_in(request.form) | ({"user", "password"} if request.basic else set())
+            return request.asked_by | places_in(request.form) | ({"user", "password"} if request.basic else set())
     return {"key"}

@@ -106,7 +106,7 @@ def _numbers(card: CardRef, call: Call) -> dict[str, str | list[str]]:
     Raises:
         CarrierError: the card has not all of them.
     """
-    for name in call.asked_by():
+    for name in call.asked_by:
         if not getattr(card, name):
             raise _without_number(name)
     return {"iccid": card.iccid, "msisdn": card.msisdn, "imsi": card.imsi}

@@ -1,5 +1,6 @@
 """The parts of the settings that stand for themselves: calls, and where in an answer what stands."""
 
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 from urllib.parse import quote
 
@@ -78,8 +79,9 @@ class Call(Part):
             raise refusal(f"{{{min(unknown)}}} is replaced by nothing here: write one of {known}")
         return self
 
+    @cached_property
     def asked_by(self) -> set[str]:
-        """Return the names of the card's numbers that it is asked by."""
+        """The names of the card's numbers that it is asked by."""
         return places_in([self.path, self.query, self.headers, self.body])
 
 
@@ -156,14 +158,14 @@ class BatchCall(Call):
 
     @model_validator(mode="after")
     def _asks_by_one_number(self) -> Self:
-        if len(self.asked_by()) != 1:
+        if len(self.asked_by) != 1:
             raise refusal("Many cards are asked for by exactly one of {iccids}, {msisdns} and {imsis}")
         return self
 
     @property
     def number(self) -> str:
         """The name of the number by which cards are asked for."""
-        return next(iter(self.asked_by())).removesuffix("s")
+        return next(iter(self.asked_by)).removesuffix("s")
 
 
 class Check(Call):
