@@ -8,7 +8,9 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(
-            "UPDATE alerts_channel SET repeat_hours = NULLIF(LEAST(repeat_hours, 8760), 0)", migrations.RunSQL.noop
+            "UPDATE alerts_channel SET repeat_hours = NULLIF(LEAST(repeat_hours, 8760), 0)"
+            " WHERE repeat_hours NOT BETWEEN 1 AND 8760",
+            migrations.RunSQL.noop,
         ),
         migrations.AddConstraint(
             model_name="channel",
