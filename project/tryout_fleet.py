@@ -50,28 +50,28 @@ class Example:
 
 EXAMPLES = (
     Example(
-        "Carrier A: all is well",
-        "well,cards=800,latency=40,spread=20,rate=12/1",
+        "Fine Mobile",
+        "fine,cards=800,latency=40,spread=20,rate=12/1",
         cards=800,
         windows=[{"limit": 10, "seconds": 1}],
         token=True,
     ),
     Example(
-        "Carrier B: takes seconds to answer",
+        "Slow Mobile",
         "slow,cards=400,latency=3000,spread=1500,rate=7/1",
         cards=400,
         windows=[{"limit": 5, "seconds": 1}],
     ),
     Example(
-        "Carrier C: one call at a time, and few a minute",
+        "Strict Mobile",
         "strict,cards=400,latency=60,spread=20,rate=6/1,rate=130/60,concurrency=1",
         cards=400,
         windows=[{"limit": 5, "seconds": 1}, {"limit": 120, "seconds": 60}],
         concurrency=1,
     ),
-    # The last 25 of our cards are none of its own.
+    # The last 25 of our cards are unknown to it.
     Example(
-        "Carrier D: does not know all cards",
+        "Forgetful Mobile",
         "forgetful,cards=375,latency=80,spread=40,rate=7/1",
         cards=400,
         windows=[{"limit": 5, "seconds": 1}],
@@ -84,9 +84,7 @@ def load(*, now: datetime) -> None:
     for tier in _tiers():
         defining.save_new_tier(tier)
     for example in EXAMPLES:
-        account = _create_account(example, now)
-        cards = (_card(account, example, number) for number in range(example.cards))
-        lifecycle.add_cards(cards, now=now)
+        lifecycle.add_cards(_cards(_create_account(example, now), example), now=now)
 
 
 def move(*, now: datetime) -> None:
@@ -161,12 +159,10 @@ def _create_account(example: Example, now: datetime) -> CarrierAccount:
     return account
 
 
-def _card(account: CarrierAccount, example: Example, number: int) -> Card:
-    return Card(
-        iccid=iccid_of(example.plan.name, number),
-        account=account,
-        reset_day=1 + number % RESET_DAYS,
-    )
+def _cards(account: CarrierAccount, example: Example) -> Iterator[Card]:
+    at_carrier = example.plan.name
+    for number in range(example.cards):
+        yield Card(iccid=iccid_of(at_carrier, number), account=account, reset_day=1 + number % RESET_DAYS)
 
 
 def _led_to_the_carrier() -> Iterator[CarrierAccount]:
