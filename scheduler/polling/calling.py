@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 
 from quotas.ratelimit import AsyncLimiter, Refused
 from scheduler.polling.carriers.base import Busy
+from scheduler.polling.traffic import Meter
 
 logger = logging.getLogger(__name__)
 
@@ -93,10 +94,14 @@ class AccountGate:
         limiter: None: no rate windows limit the account.
         places: None: as many calls at one time as there are.
         max_wait: seconds that a call may wait for its place, and again for its slot.
+        meter: counts what goes through; None: nobody wants to know.
     """
 
-    def __init__(self, limiter: AsyncLimiter | None, places: "Places | None", max_wait: float) -> None:
+    def __init__(
+        self, limiter: AsyncLimiter | None, places: "Places | None", max_wait: float, meter: Meter | None = None
+    ) -> None:
         self._limiter, self._places, self._max_wait = limiter, places, max_wait
+        self._meter = meter or Meter()
 
     @asynccontextmanager
     async def __call__(self) -> AsyncIterator[None]:
@@ -106,6 +111,7 @@ class AccountGate:
             Busy: it would have to wait for too long, or nobody can tell because Redis is away, or it is void by now.
         """
         if self._limiter is None and self._places is None:
+            self._meter.calls += 1
             yield
             return
         async with AsyncExitStack() as stack:
@@ -115,20 +121,28 @@ class AccountGate:
                 except RedisError as error:
                     logger.warning("a call waits, for Redis is away: %s", type(error).__name__)
                     raise Busy(AWAY_SECONDS) from None
+            self._meter.calls += 1
             yield
 
     async def _wait(self, stack: AsyncExitStack) -> None:
-        if self._places is not None:
-            await stack.enter_async_context(self._places.one(self._max_wait))
-        await self._slot()
+        try:
+            if self._places is not None:
+                await stack.enter_async_context(self._places.one(self._max_wait))
+            await self._slot()
+        except Busy:
+            self._meter.timeouts += 1
+            raise
 
     async def _slot(self) -> None:
         if self._limiter is None:
             return
         try:
-            await self._limiter.wait(max_wait=self._max_wait)
+            booked = await self._limiter.wait(max_wait=self._max_wait)
         except Refused as refused:
             raise Busy(refused.seconds) from None
+        if booked.seconds:
+            self._meter.waits += 1
+            self._meter.waited += booked.seconds
 
 
 class Places:

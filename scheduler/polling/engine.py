@@ -22,6 +22,7 @@ from scheduler.polling.poller import Poller
 from scheduler.polling.queue.entries import Claim
 from scheduler.polling.queue.queue import AsyncQueue
 from scheduler.polling.rows import Rows
+from scheduler.polling.traffic import Meters
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 GRACE_SECONDS = 7.0
 LOOK_SECONDS = 0.1
 SAY_SECONDS = capacity.SAID_SECONDS / 3
+TELL_SECONDS = 1.0
 
 
 class Engine:
@@ -80,7 +82,11 @@ class Engine:
         async with redis, open_session() as http:
             gateways = Gateways(redis, http, lambda account_id: rows.call(accounts.to_ask, account_id))
             poller = Poller(queue=queue, gateways=gateways, leases=leases, rows=rows)
-            running = [asyncio.create_task(poller.run()), asyncio.create_task(self._say_for_ever(redis))]
+            running = [
+                asyncio.create_task(poller.run()),
+                asyncio.create_task(self._say_for_ever(redis)),
+                asyncio.create_task(_tell_for_ever(gateways.meters, queue)),
+            ]
             self._poller.set_result(poller)
             await self._end_of_work(leases, running)
             for task in running:
@@ -117,6 +123,15 @@ class Engine:
                 await capacity.say(redis, queue, self._name, cards)
         except RedisError as error:
             logger.warning("nobody learns what this poller can hold: %s", type(error).__name__)
+
+
+async def _tell_for_ever(meters: Meters, queue: AsyncQueue) -> None:
+    while True:
+        await asyncio.sleep(TELL_SECONDS)
+        try:
+            await meters.tell(queue)
+        except RedisError as error:
+            logger.warning("nobody learns how many calls were made: %s", type(error).__name__)
 
 
 _here: list[Engine] = []

@@ -20,6 +20,7 @@ from scheduler.polling.carriers.base import CarrierError, Gateway
 from scheduler.polling.carriers.registry import BadSettings, read_access
 from scheduler.polling.queue.keys import key_of, limiter_name
 from scheduler.polling.states import ErrorClass
+from scheduler.polling.traffic import Meters
 
 # So long is an account taken to be as its rows were read.
 FRESH_SECONDS = 2.0
@@ -55,6 +56,9 @@ class Gateways:
 
     Args:
         read: returns the account as the rows have it, or None where it is gone or switched off.
+
+    Attributes:
+        meters: count the calls of each account.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class Gateways:
     ) -> None:
         self._redis, self._http, self._read = redis, http, read
         self._known: dict[int, Access] = {}
+        self.meters = Meters()
 
     async def to(self, account_id: int, *, max_wait: float) -> Access | None:
         """Return how the account is asked; None: it is gone or switched off.
@@ -98,7 +103,7 @@ class Gateways:
             if params.max_concurrency
             else None
         )
-        gate = AccountGate(limiter, places, max_wait)
+        gate = AccountGate(limiter, places, max_wait, self.meters.of(account.id))
         try:
             credentials = json.loads(account.credentials.reveal() or "{}")
             gateway = read_access(account.gateway, account.settings, credentials).open(self._http, gate)

@@ -23,7 +23,7 @@ request of a type wins. They wait while the card is claimed, and are given back 
 
 from scheduler.polling.queue import calls
 from scheduler.polling.queue.calls import MOST_CARDS, Call
-from scheduler.polling.queue.entries import Card, Claim, Counts, Finish, Requested, Round, RoundState, Sight
+from scheduler.polling.queue.entries import Card, Claim, Counts, Finish, Requested, Round, RoundState, Sight, Traffic
 from scheduler.polling.queue.keys import limiter_name
 from scheduler.polling.queue.queue import AsyncQueue, Queue
 
@@ -40,6 +40,7 @@ __all__ = [
     "Round",
     "RoundState",
     "Sight",
+    "Traffic",
     "calls",
     "limiter_name",
 ]

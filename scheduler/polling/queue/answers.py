@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from scheduler.polling.queue.entries import Claim, Counts, Requested, Round, RoundState, Sight
-from scheduler.polling.queue.packing import TYPES, instant, instant_or_none, instants_by_type, types_of
+from scheduler.polling.queue.entries import Claim, Counts, Requested, Round, RoundState, Sight, Traffic
+from scheduler.polling.queue.packing import MILLISECOND, TYPES, instant, instant_or_none, instants_by_type, types_of
 from scheduler.polling.states import CheckType
 
 Text = bytes | str
@@ -70,6 +70,12 @@ def counts(reply: list[Any]) -> Counts:
     """Read what `count` answers."""
     epoch, *numbers = reply
     return Counts(text(epoch), *numbers)
+
+
+def traffic(reply: list[int]) -> Traffic:
+    """Read what `traffic` answers."""
+    lately, calls, waits, waited, timeouts = reply
+    return Traffic(lately, calls, waits, waited * MILLISECOND, timeouts)
 
 
 def text(value: Text) -> str:

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 from quotas.ratelimit import Calls as LimiterCalls
 from quotas.ratelimit import Window
 from scheduler.polling.queue import answers
-from scheduler.polling.queue.entries import Card, Counts, Finish, Requested, Round, Sight
-from scheduler.polling.queue.keys import keys_of, limiter_name
+from scheduler.polling.queue.entries import Card, Counts, Finish, Requested, Round, Sight, Traffic
+from scheduler.polling.queue.keys import key_of, keys_of, limiter_name
 from scheduler.polling.queue.packing import MICROSECOND, MILLISECOND, mask_of, packed_card, packed_news
 from scheduler.polling.states import CheckType
 
@@ -159,6 +159,27 @@ def look(account_id: int, card_id: int) -> Call[Sight | None]:
 def count(account_id: int) -> Call[Counts]:
     """Count what the account has in the queue."""
     return _call("count", account_id, (), answers.counts)
+
+
+def note_traffic(account_id: int, *, made: int, waits: int, waited: timedelta, timeouts: int) -> Call[None]:
+    """Note calls to the carrier: how many were made just now, and how many were not.
+
+    Args:
+        waits, waited: how many of them had to wait for their slot, and how long together.
+        timeouts: how many were not made, as they would have had to wait too long.
+    """
+    return Call(
+        "note_traffic", _with_traffic(account_id), (made, waits, waited // MILLISECOND, timeouts), answers.nothing
+    )
+
+
+def traffic(account_id: int) -> Call[Traffic]:
+    """Tell the account's calls to the carrier."""
+    return Call("traffic", _with_traffic(account_id), (Traffic.LATELY,), answers.traffic)
+
+
+def _with_traffic(account_id: int) -> tuple[bytes, ...]:
+    return *keys_of(account_id), key_of(account_id, "traffic").encode()
 
 
 def _holding(

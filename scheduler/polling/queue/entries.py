@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from scheduler.polling.states import CheckType
 
@@ -129,3 +129,27 @@ class Counts:
     released: int
     lease_expired: int
     stale_finish: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The calls to the carrier that an account's pollers made, as they have told so far.
+
+    Attributes:
+        lately: calls in the last LATELY seconds, the present one not counted.
+        calls, waits: calls since it is counted, and those of them that had to wait for their slot, `waited` together.
+        timeouts: how often a call was not made, as it would have had to wait too long.
+    """
+
+    lately: int
+    calls: int
+    waits: int
+    waited: timedelta
+    timeouts: int
+
+    LATELY: ClassVar[int] = 60
+
+    @property
+    def rate(self) -> float:
+        """Calls a second, of late."""
+        return self.lately / self.LATELY
