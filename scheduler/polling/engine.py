@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from scheduler.polling import accounts, capacity, connecting
 from scheduler.polling.carriers.sessions import open_session
 from scheduler.polling.gateways import Gateways
+from scheduler.polling.gathering import GatheringRedis
 from scheduler.polling.leases import Leases
 from scheduler.polling.poller import Poller
 from scheduler.polling.queue.entries import Claim
@@ -80,7 +81,8 @@ class Engine:
             renew_seconds=settings.TIDELINE_POLLING_RENEW_SECONDS,
         )
         async with redis, open_session() as http:
-            gateways = Gateways(redis, http, lambda account_id: rows.call(accounts.to_ask, account_id))
+            gathering = GatheringRedis(redis.connection_pool)
+            gateways = Gateways(gathering, http, lambda account_id: rows.call(accounts.to_ask, account_id))
             poller = Poller(queue=queue, gateways=gateways, leases=leases, rows=rows)
             running = [
                 asyncio.create_task(poller.run()),
