@@ -8,7 +8,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 # How the navigation is ordered: what is looked at daily first. What is not named follows by its own name.
-APP_ORDER = ("scheduler", "alerts", "quotas", "project", "django_celery_beat", "auth", "admin")
+APP_ORDER = ("scheduler", "polling", "alerts", "quotas", "project", "django_celery_beat", "auth", "admin")
 MODEL_ORDER = (
     "Schedule",
     "TaskRun",
@@ -19,6 +19,13 @@ MODEL_ORDER = (
     "RunEvent",
     "Calendar",
     "CalendarDay",
+    "CarrierAccount",
+    "Card",
+    "CardCheck",
+    "PollingTier",
+    "CardChange",
+    "Device",
+    "SystemSetting",
     "Alert",
     "Channel",
     "Delivery",

@@ -1,5 +1,5 @@
-"""The polling's pages in the control panel."""
+"""The polling's pages in the control panel. What they change is changed by the domain: defining, fleet.lifecycle."""
 
-from scheduler.polling.admin import accounts, cards
+from scheduler.polling.admin import accounts, cards, changes, checks, devices, params, system_settings, tiers
 
-__all__ = ["accounts", "cards"]
+__all__ = ["accounts", "cards", "changes", "checks", "devices", "params", "system_settings", "tiers"]

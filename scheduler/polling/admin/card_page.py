@@ -1,0 +1,136 @@
+"""What a card's page shows: whether it is polled and why, what its checks brought, what changed, what is wrong."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from project.kit.admin import DASH, when
+from scheduler.admin.cells import row_link
+from scheduler.polling import failures
+from scheduler.polling.admin import cells
+from scheduler.polling.admin.account_page import alert_lines
+from scheduler.polling.models import Card, CardChange, CardCheck
+from scheduler.polling.states import CardState, CheckType, RealName
+
+CHANGES_SHOWN = 20
+OTHERS_SHOWN = 20
+_WORDS: dict[str, Any] = {"state": CardState, "real_name_state": RealName}
+
+
+def overview(card: Card, now: datetime) -> dict[str, Any]:
+    """Return what the page shows of the card."""
+    checks = list(CardCheck.objects.filter(card=card).order_by("type"))
+    return {
+        "badges": _badges(card, checks, now),
+        "usage": cells.usage(card),
+        "facts": _facts(card, now),
+        "checks": [_check_line(check, now) for check in sorted(checks, key=_place)],
+        "changes": [change_line(change, now) for change in _latest_changes(card)],
+        "alerts": alert_lines([failures.fingerprint(card.pk, check) for check in CheckType], now),
+        "others": [_other_line(other) for other in _others_in_device(card)],
+    }
+
+
+def _badges(card: Card, checks: Sequence[CardCheck], now: datetime) -> SafeString:
+    parts = [
+        cells.state_badge(card.state),
+        cells.real_name_badge(card.real_name_state),
+        cells.failing_badge(checks, now),
+    ]
+    return format_html("{} {} {}", *parts)
+
+
+def _facts(card: Card, now: datetime) -> list[tuple[str, Any]]:
+    """Return what is known of the card, as labels and values; what is not known is left out."""
+    facts: list[tuple[str, Any]] = [
+        (_("account"), row_link(card.account)),
+        (_("polled"), cells.polled_badge(card)),
+        (_("device"), row_link(card.device) if card.device else ""),
+        ("MSISDN", card.msisdn),
+        ("IMSI", card.imsi),
+        (_("package"), card.package),
+        (_("used"), cells.volume(card.used_bytes) if card.used_bytes is not None else ""),
+        (_("allowance"), cells.volume(card.allowance_bytes) if card.allowance_bytes is not None else ""),
+        (_("reset day"), card.reset_day),
+        (_("added"), when(card.created_at, now)),
+        (_("changed by hand"), when(card.updated_at, now)),
+    ]
+    return [fact for fact in facts if fact[1]]
+
+
+# --- its checks ------------------------------------------------------------------------------------------------
+
+
+def _place(check: CardCheck) -> int:
+    return CheckType.values.index(check.type)
+
+
+def _check_line(check: CardCheck, now: datetime) -> dict[str, Any]:
+    return {
+        "type": check.get_type_display(),
+        "badge": cells.check_badge(check, now),
+        "value": cells.value(check),
+        "as_of": when(check.as_of or check.succeeded_at, now),
+        "asked": when(check.checked_at, now),
+        "due": when(check.due_at, now),
+        "since": when(check.first_failed_at, now) if check.failures else "",
+        "error": cells.error(check),
+        "failing": bool(check.failures),
+    }
+
+
+# --- what changed ----------------------------------------------------------------------------------------------
+
+
+def _latest_changes(card: Card) -> Iterable[CardChange]:
+    return CardChange.objects.filter(card=card).order_by("-id")[:CHANGES_SHOWN]
+
+
+def change_line(change: CardChange, now: datetime) -> dict[str, Any]:
+    """Return a line about a value that changed."""
+    return {
+        "at": when(change.at, now),
+        "field": field_label(change.field),
+        "before": changed_value(change.field, change.before),
+        "after": changed_value(change.field, change.after),
+    }
+
+
+def field_label(name: str) -> str:
+    """Return the name of a card's value as people know it."""
+    known = {field.name: str(field.verbose_name) for field in Card._meta.fields}
+    return known.get(name, name)
+
+
+def changed_value(field: str, text: str) -> SafeString:
+    """Return one side of a change; words of ours by their names."""
+    if not text:
+        return DASH
+    if field in _WORDS and text in _WORDS[field].values:
+        return format_html("{}", _WORDS[field](text).label)
+    if field.endswith("_bytes") and text.isdecimal():
+        return format_html("{}", cells.volume(int(text)))
+    return format_html("{}", text)
+
+
+# --- its neighbours --------------------------------------------------------------------------------------------
+
+
+def _others_in_device(card: Card) -> Iterable[Card]:
+    if card.device_id is None:
+        return []
+    others = Card.objects.filter(device=card.device_id).exclude(pk=card.pk).select_related("account")
+    return others.order_by("pk")[:OTHERS_SHOWN]
+
+
+def _other_line(card: Card) -> dict[str, Any]:
+    return {
+        "card": row_link(card),
+        "account": row_link(card.account),
+        "state": cells.state_badge(card.state),
+        "polled": cells.polled_badge(card),
+    }

@@ -1,0 +1,66 @@
+"""The history of what changed at cards."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
+
+from project.kit.admin import HistoryAdmin, seen_at, when
+from scheduler.admin.cells import row_link
+from scheduler.polling.admin import card_page
+from scheduler.polling.admin.filters import CardFilter, ChangedFieldFilter
+from scheduler.polling.models import Card, CardChange
+
+CARDS_FOUND = 1000
+
+
+@admin.register(CardChange)
+class CardChangeAdmin(HistoryAdmin):
+    """The changes."""
+
+    list_display = ("happened", "of_card", "what", "was", "is_now")
+    list_display_links = None
+    list_filter = (ChangedFieldFilter, CardFilter)
+    search_fields = ("card__iccid",)  # see get_search_results
+    search_help_text = gettext_lazy("ICCID of a card, or its beginning")
+    ordering = ("-id",)
+
+    def for_list(self, rows: QuerySet[CardChange]) -> QuerySet[CardChange]:
+        """Return the rows with their cards."""
+        return rows.select_related("card")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[CardChange], search_term: str
+    ) -> tuple[QuerySet[CardChange], bool]:
+        """Find the changes of the cards of that number."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        cards = list(Card.objects.filter(iccid__startswith=term).values_list("pk", flat=True)[:CARDS_FOUND])
+        return queryset.filter(card__in=cards), False
+
+    @admin.display(description=gettext_lazy("at"))
+    def happened(self, change: CardChange) -> SafeString:
+        """When it changed."""
+        return when(change.at, seen_at(change))
+
+    @admin.display(description=gettext_lazy("card"))
+    def of_card(self, change: CardChange) -> SafeString:
+        """Of which card."""
+        return row_link(change.card)
+
+    @admin.display(description=gettext_lazy("what"))
+    def what(self, change: CardChange) -> str:
+        """What changed."""
+        return card_page.field_label(change.field)
+
+    @admin.display(description=gettext_lazy("before"))
+    def was(self, change: CardChange) -> SafeString:
+        """What it was."""
+        return card_page.changed_value(change.field, change.before)
+
+    @admin.display(description=gettext_lazy("after"))
+    def is_now(self, change: CardChange) -> SafeString:
+        """What it became."""
+        return card_page.changed_value(change.field, change.after)

@@ -1,0 +1,114 @@
+"""What a person can do with a setting: change it, and go back to its default; each with a reason."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm
+from scheduler.polling import system_settings
+from scheduler.polling.models import SystemSetting
+
+# For so long other processes go on with what held before.
+KNOWN_WITHIN = gettext_lazy("It holds everywhere within seconds; cards in work are finished as they were begun.")
+
+
+class ValueForm(RequiredReasonForm):
+    """The new value as JSON, and why."""
+
+    field_order = ("value", "reason")
+    value = forms.CharField(
+        label=gettext_lazy("Value"),
+        widget=forms.TextInput(attrs={"class": "code", "size": 60, "autofocus": True, "spellcheck": "false"}),
+        help_text=gettext_lazy("As JSON has it: 20, true, [60, 300]. A word may stand without its quotes."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["reason"].widget.attrs["autofocus"]
+        if isinstance(self.row, SystemSetting):
+            self.fields["value"].initial = json.dumps(self.row.value, ensure_ascii=False)
+
+    def clean_value(self) -> Any:
+        """Return the value that was typed, if it may be set."""
+        if not isinstance(self.row, SystemSetting):
+            raise ValidationError(_("Change one setting at a time."))
+        typed = self.cleaned_data["value"]
+        try:
+            value = json.loads(typed)
+        except ValueError:
+            value = typed
+        try:
+            return system_settings.checked(self.row.key, value)
+        except ValidationError as refusal:
+            raise ValidationError(refusal.messages) from None
+
+
+def shown(value: Any) -> SafeString:
+    """Return a setting's value as a person reads it."""
+    return format_html("<code>{}</code>", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _no_obstacle(setting: SystemSetting) -> str:
+    return ""
+
+
+def _change_consequences(setting: SystemSetting, now: datetime) -> list[Any]:
+    return [
+        system_settings.FIELDS[setting.key].description or "",
+        format_html(
+            _("It is {} now; by default it is {}."),
+            shown(setting.value),
+            shown(system_settings.default(setting.key)),
+        ),
+        KNOWN_WITHIN,
+    ]
+
+
+def _change(setting: SystemSetting, asked: Asked) -> Done:
+    row = system_settings.change(
+        setting.key, asked.values["value"], actor=asked.actor, now=asked.now, expected_version=setting.version
+    )
+    return Done(_("%(key)s is %(value)s.") % {"key": row.key, "value": json.dumps(row.value, ensure_ascii=False)})
+
+
+def _default_obstacle(setting: SystemSetting) -> str:
+    return "" if setting.version else _("Its default holds already.")
+
+
+def _default_consequences(setting: SystemSetting, now: datetime) -> list[Any]:
+    default = shown(system_settings.default(setting.key))
+    return [format_html(_("It is {} now, and becomes {}."), shown(setting.value), default), KNOWN_WITHIN]
+
+
+def _back_to_default(setting: SystemSetting, asked: Asked) -> Done:
+    system_settings.back_to_default(setting.key)
+    return Done(_("The default of %(key)s holds.") % {"key": setting.key})
+
+
+CHANGE = ObjectAction(
+    name="change",
+    label=gettext_lazy("Change"),
+    permission="polling.change_systemsetting",
+    obstacle=_no_obstacle,
+    consequences=_change_consequences,
+    perform=_change,
+    form=ValueForm,
+    tone="primary",
+)
+BACK_TO_DEFAULT = ObjectAction(
+    name="default",
+    label=gettext_lazy("Back to default"),
+    permission="polling.change_systemsetting",
+    obstacle=_default_obstacle,
+    consequences=_default_consequences,
+    perform=_back_to_default,
+    form=RequiredReasonForm,
+)
+SETTING_ACTIONS = (CHANGE, BACK_TO_DEFAULT)

@@ -1,0 +1,115 @@
+"""Accounts and cards for the panel's tests, who looks at them, and the addresses of their pages."""
+
+import itertools
+from typing import Any
+
+from django.contrib.auth.models import Permission, User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from project.kit.clock import database_now
+from scheduler.polling import connecting, failures
+from scheduler.polling.carriers.base import CardRef, CarrierError
+from scheduler.polling.carriers.simulator import settings_for
+from scheduler.polling.failures import Failure
+from scheduler.polling.fleet.initializing import rebuild
+from scheduler.polling.models import Card, CardChange, CardCheck, CarrierAccount, Device
+from scheduler.polling.outcomes import Asked, Subject
+from scheduler.polling.states import CheckType, ErrorClass
+from scheduler.polling.system_settings import Settings
+from tests.quotas.admin.desk import asked_by
+from tests.scheduler.polling.factories import HOUR, MINUTE, facts, make_account, make_cards, make_checks, make_tier
+
+MODELS = ("carrieraccount", "pollingparams", "card", "cardcheck", "cardchange", "device", "pollingtier", "systemsetting")
+LISTS = tuple(model for model in MODELS if model != "pollingparams")
+KEY = "k-8f2e71-hush"
+CARRIER = "https://carrier.example.org"
+_numbers = itertools.count(1)
+
+
+def make_reached_account(**fields: Any) -> CarrierAccount:
+    """Insert an account of a JSON API, with a key, as it is in the database."""
+    values = {"gateway": "http_json", "settings": settings_for(CARRIER), "credentials": {"key": KEY}}
+    return CarrierAccount.objects.get(pk=make_account(now=database_now(), **values | fields).pk)
+
+
+def make_failing(card: Card, check: CheckType = CheckType.USAGE, **fields: Any) -> CardCheck:
+    """Insert a check that fails since an hour."""
+    now = database_now()
+    values: dict[str, Any] = {
+        "failures": 3,
+        "first_failed_at": now - HOUR,
+        "last_failed_at": now - MINUTE,
+        "error_class": ErrorClass.TIMEOUT,
+        "error": "No answer within 20 s.",
+    }
+    return make_checks([card], check, **values | fields)[0]
+
+
+def raise_alert_of(card: Card) -> None:
+    """Raise the alert of a card of which usage fails."""
+    now = database_now()
+    asked = Asked(CheckType.USAGE, now, error=CarrierError(ErrorClass.TIMEOUT, "No answer within 20 s."))
+    subject = Subject(CardRef(card.pk, card.iccid), facts())
+    failures.tell([Failure(card.account_id, subject, asked, 3)], Settings(), now=now)
+
+
+def put_in_order(account: CarrierAccount) -> None:
+    """Build the live order of an account from its rows."""
+    rebuild(connecting.client(), account.pk, by="ann", now=database_now())
+
+
+def make_fleet(rows: int) -> None:
+    """Insert so many accounts, each with a device, a tier and a card in order of which a check fails and a value
+    changed."""
+    now = database_now()
+    for _ in range(rows):
+        number = next(_numbers)
+        account, device = make_account(now=now), Device.objects.create(code=f"device-{number}")
+        make_tier(position=1_000 + number)
+        (card,) = make_cards(account, 1, now=now, device=device, used_bytes=5, allowance_bytes=10)
+        make_failing(card)
+        make_checks([card], CheckType.CARD_STATUS, value="active", succeeded_at=now, due_at=now + HOUR)
+        CardChange.objects.create(card=card, field="state", before="active", after="stopped", at=now)
+        put_in_order(account)
+
+
+# --- people and addresses ------------------------------------------------------------------------------------------
+
+
+def member(*codenames: str) -> Client:
+    """Log in somebody of the staff who has these permissions of the polling."""
+    user = User.objects.create_user(f"operator {next(_numbers)}", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(content_type__app_label="polling", codename__in=codenames))
+    assert user.user_permissions.count() == len(set(codenames))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def viewer(*codenames: str) -> Client:
+    """Log in somebody who may look at everything of the polling, and has these permissions besides."""
+    return member(*(f"view_{model}" for model in MODELS), *codenames)
+
+
+def list_of(model: str, query: str = "") -> str:
+    """Return the address of a list."""
+    return reverse(f"admin:polling_{model}_changelist") + query
+
+
+def page_of(row: Any, view: str = "change", *args: str) -> str:
+    """Return the address of a row's page, or of another view of it."""
+    return reverse(f"admin:polling_{row._meta.model_name}_{view}", args=[row.pk, *args])
+
+
+def confirm(client: Client, row: Any, action: str, **values: Any) -> HttpResponse:
+    """Open the confirmation of an action, and send what it showed with these values."""
+    address = page_of(row, "action", action)
+    return client.post(address, asked_by(client.get(address), **values))
+
+
+def errors_of(response: HttpResponse) -> dict[str, list[str]]:
+    """Return what the form says, by field."""
+    assert response.status_code == 200
+    return {name: list(said) for name, said in response.context["adminform"].form.errors.items()}  # type: ignore[attr-defined]
