@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from alerts.masking import masked
 from project.kit.wall_clocks import zone_names
 from quotas.ratelimit import Window
+from scheduler.polling.carriers.tokens import TokenStore
 from scheduler.polling.states import CheckType, ErrorClass
 
 LONGEST_SENTENCE = 500
@@ -28,6 +29,11 @@ class CardRef:
     iccid: str
     msisdn: str = ""
     imsi: str = ""
+
+    @property
+    def iccid19(self) -> str:
+        """The ICCID without the check digit of one of 20: so some carriers know it."""
+        return self.iccid[:19]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +209,9 @@ class GatewayKind:
         name: as the account's row keeps it.
         label: as people call it.
         settings, credentials: the models of what an account keeps for it; their JSON schemas make the forms.
-        make: makes the gateway of one account, once a process and version of the account; it raises
-            BadAddress where an address in the settings may not be called any more.
+        make: makes the gateway of one account, once a process and version of the account, of settings, credentials,
+            connections, gate, and what keeps a token for all processes (None: nothing does); it raises BadAddress
+            where an address in the settings may not be called any more.
         windows: how many calls an account usually bears.
         concurrency: how many calls at one time it usually bears; None: as many as there are.
         lacking: tells of settings and credentials which fields of the latter are missing for the former, with a
@@ -215,7 +222,7 @@ class GatewayKind:
     label: str
     settings: type[AccountSettings]
     credentials: type[Credentials]
-    make: Callable[[Any, Any, aiohttp.ClientSession, Gate], Gateway]
+    make: Callable[[Any, Any, aiohttp.ClientSession, Gate, TokenStore | None], Gateway]
     windows: tuple[Window, ...] = ()
     concurrency: int | None = None
     lacking: Callable[[Any, Any], Mapping[str, str]] = _nothing

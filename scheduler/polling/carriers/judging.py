@@ -74,6 +74,8 @@ class Codebook:
         success: the codes that mean success; none: that there is a code at all means failure.
         general: the rules for all endpoints.
         endpoints: those for one, by its name.
+        wait_header: that says in seconds how long to wait, by its lower-case name; empty: only Retry-After does.
+        waits: how many seconds to wait after a code where no header says it.
     """
 
     code: Expression | None = None
@@ -81,6 +83,8 @@ class Codebook:
     success: frozenset[str] = frozenset()
     general: Rules = field(default_factory=Rules)
     endpoints: Mapping[str, Rules] = field(default_factory=dict)
+    wait_header: str = ""
+    waits: Mapping[str, float] = field(default_factory=dict)
 
     def class_of(self, status: int, code: str, endpoint: str, aim: Aim) -> ErrorClass | None:
         """Return what the status and the code, empty for none, mean at the endpoint; None: success."""
@@ -99,6 +103,13 @@ class Codebook:
     def message_in(self, document: Any) -> str:
         """Return the message that the document, or a part of it, has; empty for none."""
         return as_text(self.message(document)) if self.message else ""
+
+    def wait_after(self, code: str, headers: Mapping[str, str]) -> float | None:
+        """Return how many seconds the carrier wants to be left in peace; None: it does not say."""
+        said = retry_after(headers)
+        if said is None and self.wait_header in headers:
+            said = retry_after({"retry-after": headers[self.wait_header]})
+        return self.waits.get(code) if said is None else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +135,7 @@ class Judge:
         code = self.codebook.code_in(document)
         error_class = self.codebook.class_of(answer.status, code, endpoint, aim)
         if error_class is not None:
-            raise self._error(error_class, answer.status, document, retry_after(answer.headers))
+            raise self._error(error_class, answer.status, document, self.codebook.wait_after(code, answer.headers))
         if self.codebook.success and not code:
             sentence = f"{self.host} answered {answer.status} without the code that says whether it went well."
             raise CarrierError(ErrorClass.MALFORMED, sentence)

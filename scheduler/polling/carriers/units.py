@@ -24,15 +24,27 @@ def to_bytes(value: object, unit: str, thousand: int) -> int:
     Raises:
         NoAmount: it is none, or below zero, or of a unit that is not known.
     """
-    amount = _number(value) * _factor(unit, thousand)
-    if not 0 <= amount <= MOST_BYTES:
-        raise NoAmount("it is below zero or too large")
-    return int(amount.to_integral_value())
+    return _whole(_number(value) * _factor(unit, thousand))
+
+
+def used_of(allowance: object, left: object, unit: str, thousand: int) -> int:
+    """Return in bytes how much of the allowance is used where so much of it is left; below zero: more than all.
+
+    Raises:
+        NoAmount: as `to_bytes`.
+    """
+    return _whole((_number(allowance) - _number(left)) * _factor(unit, thousand))
 
 
 def is_unit(unit: str) -> bool:
     """Tell whether the unit is one that `to_bytes` knows."""
     return unit.lower().removesuffix("b").removesuffix("i") in _POWERS
+
+
+def _whole(amount: Decimal) -> int:
+    if not 0 <= amount <= MOST_BYTES:
+        raise NoAmount("it is below zero or too large")
+    return int(amount.to_integral_value())
 
 
 def _number(value: object) -> Decimal:

@@ -1,42 +1,63 @@
 """Speaks to any JSON API, as the settings say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 import aiohttp
 
+from scheduler.polling.carriers.answers import Answer
 from scheduler.polling.carriers.base import Batch, CardRef, CarrierError, Gate, Gateway, Outcome, Reading
 from scheduler.polling.carriers.batching import without_spoilers
 from scheduler.polling.carriers.client import Client
-from scheduler.polling.carriers.http_json.authorizing import Line, authorization_of, document_of
+from scheduler.polling.carriers.http_json.authorizing import Authorization, Line, authorization_of, document_of
 from scheduler.polling.carriers.http_json.credentials import HttpJsonCredentials
 from scheduler.polling.carriers.http_json.drafts import draft
-from scheduler.polling.carriers.http_json.many import PartsReader
-from scheduler.polling.carriers.http_json.parts import BatchCall, Call, Fields
+from scheduler.polling.carriers.http_json.many import Listing, PartsReader
+from scheduler.polling.carriers.http_json.numbering import CarrierIds, by_number, numbers_of
+from scheduler.polling.carriers.http_json.parts import BatchCall, Call, Check, Fields
 from scheduler.polling.carriers.http_json.reading import Reader
 from scheduler.polling.carriers.http_json.settings import HttpJsonSettings
+from scheduler.polling.carriers.http_json.templates import LOOKED_UP
 from scheduler.polling.carriers.judging import Aim, Judge
 from scheduler.polling.carriers.secrecy import Secrets
+from scheduler.polling.carriers.tokens import TokenStore
 from scheduler.polling.states import CheckType, ErrorClass
+
+Authorize = Callable[[Client, Judge], Authorization]
 
 
 class HttpJson(Gateway):
     """One account at a JSON API.
+
+    Args:
+        shared: keeps a token for all processes, where the settings say so.
+        authorize: makes what hands out the account's passes, where the settings cannot say it: for signatures.
 
     Raises:
         BadAddress: an address in the settings may not be called any more.
     """
 
     def __init__(
-        self, settings: HttpJsonSettings, credentials: HttpJsonCredentials, http: aiohttp.ClientSession, gate: Gate
+        self,
+        settings: HttpJsonSettings,
+        credentials: HttpJsonCredentials,
+        http: aiohttp.ClientSession,
+        gate: Gate,
+        shared: TokenStore | None = None,
+        authorize: Authorize | None = None,
     ) -> None:
         self._settings = settings
         client = Client(settings.base_url, http, gate, settings.timeouts)
         self._judge = Judge(settings.errors.codebook(), client.host, Secrets(credentials.values().values()))
         token_client = Client(settings.token_url, http, gate, settings.timeouts)
-        authorization = authorization_of(settings.auth, credentials, token_client, self._judge)
+        authorization = (
+            authorize(token_client, self._judge)
+            if authorize
+            else authorization_of(settings.auth, credentials, token_client, self._judge, shared)
+        )
         self._line = Line(client, self._judge, authorization)
+        self._ids = CarrierIds(settings.lookup, self._line, client.host) if settings.lookup else None
         self._readers = {check: self._reader(check, call.fields) for check, call in settings.checks.items()}
         self.supported = settings.supported
         self.batches = MappingProxyType(
@@ -65,17 +86,35 @@ class HttpJson(Gateway):
 
     async def _read(self, check: CheckType, card: CardRef) -> Reading:
         call = self._settings.checks[check]
-        answer = await self._line.ask(draft(check.value, call, _numbers(card, call)))
-        return self._readers[check].read(document_of(answer, self._judge.host))
+        document = document_of(await self._ask(check.value, call, card), self._judge.host)
+        if call.among:
+            document = Listing(call.among, self._judge.host).part_of(document, getattr(card, call.number))
+        return self._readers[check].read(document)
 
     async def _change(self, endpoint: str, call: Call | None, card: CardRef) -> None:
         if call is None:
             raise CarrierError(ErrorClass.STATE_FORBIDS, f"The account's settings do not say how to {endpoint} a card.")
         try:
-            await self._line.ask(draft(endpoint, call, _numbers(card, call)))
+            await self._ask(endpoint, call, card)
         except CarrierError as error:
             if error.error_class is not ErrorClass.PENDING:  # that is accepted as well, and said by a code
                 raise
+
+    async def _ask(self, endpoint: str, call: Call, card: CardRef) -> Answer:
+        try:
+            return await self._send(endpoint, call, card)
+        except CarrierError as error:
+            stale = error.error_class is ErrorClass.CARD_MISSING and LOOKED_UP in call.asked_by
+            if not (stale and self._ids and self._ids.forget(card)):
+                raise
+        return await self._send(endpoint, call, card)  # the carrier may know the card by another number by now
+
+    async def _send(self, endpoint: str, call: Call, card: CardRef) -> Answer:
+        numbers = numbers_of(card, call)
+        if self._ids and LOOKED_UP in call.asked_by:
+            numbers[LOOKED_UP] = await self._ids.of(card)
+        aim = Aim.CARDS if isinstance(call, Check) and call.among else Aim.CARD
+        return await self._line.ask(draft(endpoint, call, numbers), aim)
 
     # --- many cards --------------------------------------------------------------------------------------------
 
@@ -87,7 +126,7 @@ class HttpJson(Gateway):
     async def _read_many(
         self, check: CheckType, call: BatchCall, parts: PartsReader, cards: Sequence[CardRef]
     ) -> Mapping[int, Outcome]:
-        numbered, outcomes = _by_number(cards, call.number)
+        numbered, outcomes = by_number(cards, call.number)
         if numbered:
             drafted = draft(check.value, call, {f"{call.number}s": list(numbered)}, call.separator)
             answer = await self._line.ask(drafted, Aim.CARDS)
@@ -98,32 +137,3 @@ class HttpJson(Gateway):
 
     def _reader(self, check: CheckType, fields: Fields) -> Reader:
         return Reader(check, fields, self._settings.zone, self._judge.host, self._judge.secrets.quoted)
-
-
-def _numbers(card: CardRef, call: Call) -> dict[str, str | list[str]]:
-    """Return the card's numbers by which the call asks.
-
-    Raises:
-        CarrierError: the card has not all of them.
-    """
-    for name in call.asked_by:
-        if not getattr(card, name):
-            raise _without_number(name)
-    return {"iccid": card.iccid, "msisdn": card.msisdn, "imsi": card.imsi}
-
-
-def _by_number(cards: Sequence[CardRef], name: str) -> tuple[dict[str, list[CardRef]], dict[int, Outcome]]:
-    """Return the cards by a number that they have, and the outcomes of those that have none."""
-    numbered: dict[str, list[CardRef]] = {}
-    outcomes: dict[int, Outcome] = {}
-    for card in cards:
-        if number := getattr(card, name):
-            numbered.setdefault(number, []).append(card)
-        else:
-            outcomes[card.id] = _without_number(name)
-    return numbered, outcomes
-
-
-def _without_number(name: str) -> CarrierError:
-    sentence = f"The card has no {name.upper()}, by which this carrier is asked. Add it to the card."
-    return CarrierError(ErrorClass.CARD_MISSING, sentence)

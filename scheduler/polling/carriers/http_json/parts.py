@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, fi
 from quotas.provider.probes import HEADER_NAME
 from scheduler.polling.carriers.base import refusal
 from scheduler.polling.carriers.documents import BadExpression, Expression
-from scheduler.polling.carriers.http_json.templates import OF_A_CARD, OF_AN_ACCOUNT, OF_MANY_CARDS, places_in
+from scheduler.polling.carriers.http_json.templates import LOOKED_UP, OF_A_CARD, OF_AN_ACCOUNT, OF_MANY_CARDS, places_in
 from scheduler.polling.carriers.units import is_unit
 from scheduler.polling.states import CardState, RealName
 
@@ -50,9 +50,11 @@ class Part(BaseModel):
 
 
 class Call(Part):
-    """What is sent for one card. {iccid}, {msisdn} and {imsi} are replaced everywhere."""
+    """What is sent for one card. {iccid}, {iccid19} (its first 19 digits), {msisdn} and {imsi} are replaced
+    everywhere, and {carrier_id}, which is looked up.
+    """
 
-    places: ClassVar[tuple[str, ...]] = OF_A_CARD
+    places: ClassVar[tuple[str, ...]] = (*OF_A_CARD, LOOKED_UP)
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field(default="GET", title="Method")
     path: str = Field(title="Path", description="Behind the base address; it begins with /.", max_length=1000)
@@ -83,6 +85,11 @@ class Call(Part):
     def asked_by(self) -> set[str]:
         """The names of the card's numbers that it is asked by."""
         return places_in([self.path, self.query, self.headers, self.body])
+
+    @property
+    def number(self) -> str:
+        """The name of the number by which cards are asked for, where it is a single one."""
+        return next(iter(self.asked_by)).removesuffix("s")
 
 
 class TokenCall(Call):
@@ -119,8 +126,14 @@ class Fields(Part):
     package: JmesPath | None = Field(default=None, title="Package")
     used: JmesPath | None = Field(default=None, title="Used", description="In this billing cycle.")
     allowance: JmesPath | None = Field(default=None, title="Allowance", description="Of the package.")
-    unit: str = Field(default="B", title="Unit", description="Of used and allowance: B, KB, MB, GB or TB.")
+    left: JmesPath | None = Field(
+        default=None, title="Left", description="Of the allowance, where it is not said how much of it is used."
+    )
+    unit: str = Field(default="B", title="Unit", description="Of all amounts: B, KB, MB, GB or TB.")
     unit_at: JmesPath | None = Field(default=None, title="Unit in the answer", description="Where the answer names it.")
+    allowance_unit_at: JmesPath | None = Field(
+        default=None, title="Unit of the allowance in the answer", description="Where it has one of its own."
+    )
     thousand: Literal[1000, 1024] = Field(default=1024, title="A KB", description="How many bytes it has.")
     as_of: JmesPath | None = Field(
         None, title="As of", description="ISO 8601, yyyyMMddHHmmss, or seconds or milliseconds since 1970."
@@ -140,18 +153,29 @@ class Fields(Part):
                 raise refusal(f"{name}: say in {name}s what the carrier's words mean, such as ACTIVE: …")
         return self
 
+    @model_validator(mode="after")
+    def _knows_of_what_it_is_left(self) -> Self:
+        if self.left and not self.allowance:
+            raise refusal("left: say in allowance where that stands of which it is left")
+        return self
 
-class BatchCall(Call):
-    """What is sent for many cards. {iccids}, {msisdns} and {imsis} are replaced everywhere: in a body by a list, where
-    they are a text by themselves, else by the numbers with the separator between them.
+
+class Listed(Part):
+    """Where in a list of cards each of them stands."""
+
+    list: JmesPath = Field(title="List", description="Where in the answer the cards stand.")
+    id: JmesPath = Field(title="Number", description="Where in each of them the number stands that it was asked by.")
+
+
+class BatchCall(Call, Listed):
+    """What is sent for many cards. {iccids}, {iccid19s}, {msisdns} and {imsis} are replaced everywhere: in a body by a
+    list, where they are a text by themselves, else by the numbers with the separator between them.
     """
 
     places = OF_MANY_CARDS
 
     size: int = Field(title="Size", description="How many cards at most.", ge=2, le=1000)
     separator: str = Field(default=",", title="Separator", max_length=3)
-    list: JmesPath = Field(title="List", description="Where in the answer the cards stand.")
-    id: JmesPath = Field(title="Number", description="Where in each of them the number stands that it was asked by.")
     fields: Fields | None = Field(
         default=None, title="Fields", description="In each of them; empty: as for a single card."
     )
@@ -159,17 +183,44 @@ class BatchCall(Call):
     @model_validator(mode="after")
     def _asks_by_one_number(self) -> Self:
         if len(self.asked_by) != 1:
-            raise refusal("Many cards are asked for by exactly one of {iccids}, {msisdns} and {imsis}")
+            raise refusal(f"Many cards are asked for by exactly one of {_one_of(OF_MANY_CARDS)}")
         return self
-
-    @property
-    def number(self) -> str:
-        """The name of the number by which cards are asked for."""
-        return next(iter(self.asked_by)).removesuffix("s")
 
 
 class Check(Call):
     """How a card is asked about one thing."""
 
     fields: Fields = Field(title="Fields", description="Where in the answer what stands.")
+    among: Listed | None = Field(
+        default=None, title="Among others", description="Where the answer is a list in which the card has to be found."
+    )
     batch: BatchCall | None = Field(default=None, title="For many cards", description="Where the carrier has that.")
+
+    @model_validator(mode="after")
+    def _finds_it_by_one_number(self) -> Self:
+        if self.among and not _is_found_by_one_number(self):
+            raise refusal(f"among: a card is found in a list by exactly one of {_one_of(OF_A_CARD)}")
+        return self
+
+
+class Lookup(Call, Listed):
+    """What is sent to learn the number under which only the carrier knows a card, {carrier_id}. It is kept."""
+
+    places = OF_A_CARD
+
+    found: JmesPath = Field(title="Found", description="Where in the card's part of the list its {carrier_id} stands.")
+
+    @model_validator(mode="after")
+    def _finds_it_by_one_number(self) -> Self:
+        if not _is_found_by_one_number(self):
+            raise refusal(f"A card is looked up by exactly one of {_one_of(OF_A_CARD)}")
+        return self
+
+
+def _is_found_by_one_number(call: Call) -> bool:
+    return len(call.asked_by) == 1 and call.number in OF_A_CARD
+
+
+def _one_of(places: tuple[str, ...]) -> str:
+    *others, last = (f"{{{place}}}" for place in places)
+    return f"{', '.join(others)} and {last}"

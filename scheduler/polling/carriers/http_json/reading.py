@@ -10,7 +10,7 @@ from alerts.channels.text import one_line
 from scheduler.polling.carriers.base import CarrierError, Reading
 from scheduler.polling.carriers.documents import Expression, as_text
 from scheduler.polling.carriers.http_json.parts import Fields
-from scheduler.polling.carriers.units import NoAmount, to_bytes
+from scheduler.polling.carriers.units import NoAmount, to_bytes, used_of
 from scheduler.polling.states import CardState, CheckType, ErrorClass, RealName
 
 LONGEST_PACKAGE = 100
@@ -21,6 +21,9 @@ COLUMNS = {
     CheckType.CARD_STATUS: "state",
     CheckType.PACKAGE: "package",
 }
+_EXPRESSIONS = (
+    "state", "real_name", "package", "used", "allowance", "left", "unit_at", "allowance_unit_at", "as_of"
+)  # fmt: skip
 _DIGITS = re.compile(r"[0-9]{14}")
 _SINCE_1970 = re.compile(r"[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{12,13}")
 # From here on a number of seconds would be of the year 5138, so it is milliseconds.
@@ -41,11 +44,7 @@ class Reader:
     ) -> None:
         self._check, self._fields, self._zone, self._host, self._quoted = check, fields, zone, host, quoted
         texts = {name: getattr(fields, name) for name in Fields.model_fields}
-        self._at = {
-            name: Expression(texts[name])
-            for name in ("state", "real_name", "package", "used", "allowance", "unit_at", "as_of")
-            if texts[name]
-        }
+        self._at = {name: Expression(texts[name]) for name in _EXPRESSIONS if texts[name]}
 
     def read(self, document: Any) -> Reading:
         """Return what the document says of the card.
@@ -64,7 +63,7 @@ class Reader:
             "state": self._word(document, "state", self._fields.states),
             "real_name_state": self._word(document, "real_name", self._fields.real_names),
             "package": one_line(self._text(document, "package"))[:LONGEST_PACKAGE] or None,
-            "used_bytes": self._bytes(document, "used"),
+            "used_bytes": self._used(document),
             "allowance_bytes": self._bytes(document, "allowance"),
         }
 
@@ -82,14 +81,30 @@ class Reader:
             )
         return words[text].value if text else None
 
+    def _used(self, document: Any) -> int | None:
+        left, allowance = self._found(document, "left"), self._found(document, "allowance")
+        if left is None or allowance is None:
+            return self._bytes(document, "used")
+        try:
+            return used_of(allowance, left, self._unit(document, "left"), self._fields.thousand)
+        except NoAmount as error:
+            raise self._no_amount("left", left, error) from None
+
     def _bytes(self, document: Any, name: str) -> int | None:
         value = self._found(document, name)
         if value is None:
             return None
         try:
-            return to_bytes(value, self._text(document, "unit_at") or self._fields.unit, self._fields.thousand)
+            return to_bytes(value, self._unit(document, name), self._fields.thousand)
         except NoAmount as error:
-            raise self._malformed(f"says {name} “{self._quoted(as_text(value))}”, but {error}") from None
+            raise self._no_amount(name, value, error) from None
+
+    def _unit(self, document: Any, name: str) -> str:
+        of_its_own = self._text(document, "allowance_unit_at") if name == "allowance" else ""
+        return of_its_own or self._text(document, "unit_at") or self._fields.unit
+
+    def _no_amount(self, name: str, value: Any, error: NoAmount) -> CarrierError:
+        return self._malformed(f"says {name} “{self._quoted(as_text(value))}”, but {error}")
 
     def _as_of(self, document: Any) -> datetime | None:
         text = self._text(document, "as_of")

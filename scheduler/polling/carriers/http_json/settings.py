@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, Self
 
 from django.conf import settings
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, PositiveFloat, model_validator
 
 from project.kit.outbound import BadAddress, check_address
 from scheduler.polling.carriers.base import AccountSettings, refusal
@@ -16,20 +16,22 @@ from scheduler.polling.carriers.http_json.parts import (
     HeaderName,
     HeaderValue,
     JmesPath,
+    Lookup,
     Part,
     TokenCall,
 )
+from scheduler.polling.carriers.http_json.templates import LOOKED_UP
 from scheduler.polling.carriers.judging import Codebook, Rules
 from scheduler.polling.states import CheckType, ErrorClass
 
-# What each check has to find.
+# What each check has to find: one of these.
 WANTED = {
-    CheckType.REAL_NAME: "real_name",
-    CheckType.USAGE: "used",
-    CheckType.CARD_STATUS: "state",
-    CheckType.PACKAGE: "package",
+    CheckType.REAL_NAME: ("real_name",),
+    CheckType.USAGE: ("used", "left"),
+    CheckType.CARD_STATUS: ("state",),
+    CheckType.PACKAGE: ("package",),
 }
-Endpoint = Literal["real_name", "usage", "card_status", "package", "stop", "resume", "token"]
+Endpoint = Literal["real_name", "usage", "card_status", "package", "stop", "resume", "lookup", "token"]
 
 
 def _may_be_called(address: str) -> str:
@@ -91,6 +93,11 @@ class TokenAuth(Part):
     place: Literal["header", "query"] = Field("header", title="Place", description="Of the token in each call.")
     name: HeaderName = Field(default="Authorization", title="Name", description="Of the header or in the query.")
     prefix: HeaderValue = Field(default="Bearer ", title="Prefix", description="Before the token, with its space.")
+    shared: bool = Field(
+        default=False,
+        title="Shared",
+        description="One token for all processes: where each new token ends the one before.",
+    )
 
 
 Auth = Annotated[
@@ -120,10 +127,18 @@ class Errors(ErrorRules):
     endpoints: dict[Endpoint, ErrorRules] = Field(
         default_factory=dict, title="Endpoints", description="What codes mean at one of them; it wins."
     )
+    wait_header: HeaderName | None = Field(
+        default=None,
+        title="Header of the wait",
+        description="Says in seconds how long to wait, where Retry-After does not.",
+    )
+    waits: dict[str, PositiveFloat] = Field(
+        default_factory=dict, title="Waits", description="Seconds to wait after a code, where no header says it."
+    )
 
     @model_validator(mode="after")
     def _says_where_codes_stand(self) -> Self:
-        if (self.codes or self.success) and self.code is None:
+        if (self.codes or self.success or self.waits) and self.code is None:
             raise refusal("code: say where in the answer the code stands, else no code can be found")
         return self
 
@@ -135,6 +150,8 @@ class Errors(ErrorRules):
             success=frozenset(self.success),
             general=self.rules(),
             endpoints={endpoint: each.rules() for endpoint, each in self.endpoints.items()},
+            wait_header=(self.wait_header or "").lower(),
+            waits=self.waits,
         )
 
 
@@ -146,6 +163,9 @@ class HttpJsonSettings(AccountSettings):
     checks: dict[CheckType, Check] = Field(title="Checks", description="How a card is asked about what.", min_length=1)
     stop: Call | None = Field(default=None, title="Stop", description="How a card is stopped.")
     resume: Call | None = Field(default=None, title="Resume", description="How a stopped card is resumed.")
+    lookup: Lookup | None = Field(
+        default=None, title="Lookup", description="How the carrier's own number of a card is found, where it is needed."
+    )
     errors: Errors = Field(default_factory=Errors)
     timeouts: Timeouts = Field(default_factory=Timeouts)
 
@@ -163,6 +183,13 @@ class HttpJsonSettings(AccountSettings):
     def _finds_what_it_checks(self) -> Self:
         for check, call in self.checks.items():
             for name, fields in (("fields", call.fields), ("batch.fields", call.batch and call.batch.fields)):
-                if isinstance(fields, Fields) and getattr(fields, WANTED[check]) is None:
-                    raise refusal(f"checks.{check}.{name}: say in {WANTED[check]} where in the answer it stands")
+                if isinstance(fields, Fields) and not any(getattr(fields, wanted) for wanted in WANTED[check]):
+                    raise refusal(f"checks.{check}.{name}: say in {WANTED[check][0]} where in the answer it stands")
+        return self
+
+    @model_validator(mode="after")
+    def _can_look_up(self) -> Self:
+        calls = (*self.checks.values(), self.stop, self.resume)
+        if self.lookup is None and any(call and LOOKED_UP in call.asked_by for call in calls):
+            raise refusal(f"lookup: say how {{{LOOKED_UP}}} is found, by which the carrier is asked")
         return self

@@ -4,8 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-OF_A_CARD = ("iccid", "msisdn", "imsi")
-OF_MANY_CARDS = ("iccids", "msisdns", "imsis")
+OF_A_CARD = ("iccid", "iccid19", "msisdn", "imsi")
+OF_MANY_CARDS = tuple(f"{name}s" for name in OF_A_CARD)
+# The number under which only the carrier knows the card; it has to be looked up.
+LOOKED_UP = "carrier_id"
 OF_AN_ACCOUNT = ("user", "password", "key")
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")

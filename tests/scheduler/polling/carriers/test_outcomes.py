@@ -93,7 +93,7 @@ ROWS: list[tuple[Codebook, int, dict[str, str], Any, str, Is | None, float | Non
     (UNKNOWN, 429, {"retry-after": "1.5"}, {}, "usage", Is.THROTTLED, 1.5),
     (UNKNOWN, 429, {"retry-after": " 30 "}, {}, "usage", Is.THROTTLED, 30.0),
     (UNKNOWN, 429, {"retry-after": "99999999"}, {}, "usage", Is.THROTTLED, 31 * 86400.0),
-    (UNKNOWN, 429, {"retry-after": "-5"}, {}, "usage", Is.THROTTLED, None),
+    (UNKNOWN, 429, {"retry-after": "-5"}, {}, "usage", Is.THROTTLED, 0.0),
     (UNKNOWN, 429, {"retry-after": "soon"}, {}, "usage", Is.THROTTLED, None),
     (UNKNOWN, 429, {"retry-after": "inf"}, {}, "usage", Is.THROTTLED, None),
     (UNKNOWN, 429, {"retry-after": LATER, "date": DATE}, {}, "usage", Is.THROTTLED, 300.0),
@@ -205,6 +205,28 @@ def test_what_the_carrier_wrote_is_read_in_its_charset() -> None:
         error = judged(JASPER, Answer(500, {}, body, charset), "usage")
         assert error is not None
         assert "für Sie" in error.sentence
+
+
+@pytest.mark.parametrize(
+    ("code", "headers", "expected"),
+    [
+        ("1", {}, None),
+        ("1", {"x-reset": "7"}, 7.0),
+        ("1", {"x-reset": "soon"}, None),
+        ("1", {"x-reset": "7", "retry-after": "9"}, 9.0),
+        ("2", {}, 300.0),
+        ("2", {"x-reset": "7"}, 7.0),
+    ],
+)
+def test_how_long_to_wait_is_said_by_a_header_or_known_of_the_code(
+    code: str, headers: dict[str, str], expected: float | None
+) -> None:
+    codebook = Codebook(code=Expression("code"), wait_header="x-reset", waits={"2": 300})
+
+    error = judged(codebook, Answer(429, headers, json.dumps({"code": code}).encode()), "usage")
+
+    assert error is not None
+    assert error.retry_after == expected
 
 
 def test_an_unknown_code_says_what_to_do_about_it() -> None:

@@ -75,6 +75,37 @@ def test_a_unit_is_known_or_not(unit: str, known: bool) -> None:
     assert is_unit(unit) is known
 
 
+@pytest.mark.parametrize(
+    ("document", "used"),
+    [
+        ({"all": 500, "left": 435.5}, 64.5),
+        ({"all": 500, "left": "0"}, 500),
+        ({"all": 500, "left": -2.5}, 502.5),  # it went on beyond what it had
+        ({"all": 500, "used": 3}, 3),
+    ],
+)
+def test_what_is_used_is_what_is_not_left(document: Any, used: float) -> None:
+    reading = read(CheckType.USAGE, document, used="used", left="left", allowance="all", unit="MB")
+
+    assert reading.columns == {"used_bytes": used * 1024**2, "allowance_bytes": document["all"] * 1024**2}
+
+
+def test_more_left_than_there_was_is_no_amount() -> None:
+    assert "says left “6”, but it is below zero" in refused(
+        CheckType.USAGE, {"all": 5, "left": 6}, left="left", allowance="all"
+    )
+
+
+def test_the_allowance_may_have_a_unit_of_its_own() -> None:
+    document = {"used": 5, "unit": "MB", "all": 2, "all_unit": "GB"}
+    fields = {"used": "used", "allowance": "all", "unit_at": "unit", "allowance_unit_at": "all_unit"}
+
+    assert read(CheckType.USAGE, document, **fields).columns == {
+        "used_bytes": 5 * 1024**2,
+        "allowance_bytes": 2 * 1024**3,
+    }
+
+
 def test_the_unit_in_the_answer_counts_for_more_than_that_of_the_settings() -> None:
     document = {"used": "1.5", "unit": "GB", "of": 2}
 

@@ -21,6 +21,8 @@ GOOD: dict[str, Any] = {
 }
 BATCH = {"path": "/many", "query": {"i": "{iccids}"}, "size": 100, "list": "cards", "id": "iccid"}
 
+LISTED = {"list": "l", "id": "i", "found": "f"}
+
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     """Return the good settings with another value at a place; None takes it away."""
@@ -95,8 +97,14 @@ def problems(settings: Any, credentials: Any = None, gateway: str = "http_json")
         ("checks.usage.batch", BATCH | {"size": 1}, "checks.usage.batch.size", "greater than or equal to 2"),
         ("checks.usage.batch", BATCH | {"query": {}}, "checks.usage.batch", "exactly one of {iccids}"),
         ("checks.usage.batch", BATCH | {"fields": {"package": "p"}}, "", "checks.usage.batch.fields: say in used"),
+        ("checks.usage.fields.left", "l", "checks.usage.fields", "say in allowance where"),
+        ("checks.usage.among", {"list": "l", "id": ""}, "checks.usage.among.id", "at least 1"),
+        ("checks.usage.path", "/usage/{carrier_id}", "", "say how {carrier_id} is found"),
+        ("lookup", {"path": "/s/{iccids}", **LISTED}, "lookup", "{iccids} is replaced by nothing"),
+        ("lookup", {"path": "/s/{iccid}/{imsi}", **LISTED}, "lookup", "exactly one of {iccid}, {iccid19}"),
         ("stop", {"path": "/stop/{iccids}"}, "stop", "{iccids} is replaced by nothing"),
         ("errors.code", None, "errors", "say where in the answer the code stands"),
+        ("errors.waits", {"17": 0}, "errors.waits.17", "greater than 0"),
         ("errors.codes", {"17": "tired"}, "errors.codes.17", "'throttled'"),
         ("errors.endpoints", {"home": {}}, "errors.endpoints.home.[key]", "'token'"),
         ("timeouts", {"total": 0}, "timeouts.total", "greater than 0"),
@@ -133,6 +141,12 @@ def test_credentials_that_the_authorization_needs_and_that_are_empty_are_named(a
     assert list(caught.value.problems) == lacking
 
 
+def test_a_card_is_found_in_a_list_by_one_number_only() -> None:
+    usage = {"path": "/{iccid}/{imsi}", "fields": {"used": "u"}, "among": {"list": "l", "id": "i"}}
+
+    assert "exactly one of {iccid}" in problems(changed("checks.usage", usage))["settings.checks.usage"]
+
+
 def test_everything_that_is_wrong_is_named_at_once() -> None:
     settings = changed("timezone", "Mars") | {"colour": "red"}
 
@@ -140,7 +154,9 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
 
 
 def test_an_unknown_gateway_is_told_which_there_are() -> None:
-    assert problems(GOOD, gateway="pigeon") == {"gateway": "There is no such gateway: choose one of http_json."}
+    assert problems(GOOD, gateway="pigeon") == {
+        "gateway": "There is no such gateway: choose one of " + ", ".join(KINDS) + "."
+    }
 
 
 def test_what_is_no_object_is_refused() -> None:
