@@ -18,6 +18,7 @@ def test_what_is_looked_at_daily_comes_first() -> None:
     apps = chief().get(reverse("admin:index")).context["app_list"]
     assert [app["app_label"] for app in apps] == [
         "scheduler",
+        "polling",
         "alerts",
         "quotas",
         "project",
@@ -37,7 +38,7 @@ def test_what_is_looked_at_daily_comes_first() -> None:
         "Calendar",
         "CalendarDay",
     ]
-    names = [model["object_name"] for model in apps[1]["models"]]
+    names = [model["object_name"] for model in apps[2]["models"]]
     assert names == ["Alert", "Channel", "Delivery", "Silence"]
 
 
