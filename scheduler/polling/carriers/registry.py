@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from scheduler.polling.carriers.base import AccountSettings, Credentials, Gate, Gateway, GatewayKind
 from scheduler.polling.carriers.http_json import HTTP_JSON
+from scheduler.polling.carriers.tokens import TokenStore
 from scheduler.polling.states import CheckType
 
 KINDS: Mapping[str, GatewayKind] = MappingProxyType({kind.name: kind for kind in (HTTP_JSON,)})
@@ -36,13 +37,16 @@ class Access:
     settings: AccountSettings
     credentials: Credentials
 
-    def open(self, http: aiohttp.ClientSession, gate: Gate) -> Gateway:
+    def open(self, http: aiohttp.ClientSession, gate: Gate, shared: TokenStore | None = None) -> Gateway:
         """Return the gateway of the account.
+
+        Args:
+            shared: keeps the account's token for all processes, where its carrier needs that; None: each has its own.
 
         Raises:
             BadAddress: an address in its settings may not be called any more.
         """
-        return self.kind.make(self.settings, self.credentials, http, gate)
+        return self.kind.make(self.settings, self.credentials, http, gate, shared)
 
 
 def kind_of(name: str) -> GatewayKind:

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import Context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from project.kit.clock import elapsed
 
@@ -24,16 +25,33 @@ class Token:
     seconds: float | None = None
 
 
+Fetch = Callable[[], Awaitable[Token]]
+
+
+class TokenStore(Protocol):
+    """Keeps one account's token for all processes that ask the account."""
+
+    async def another(self, refused: str, fetch: Fetch) -> Token:
+        """Return the token that is kept, with the seconds that are left of it, unless it is the one that the carrier
+        refused; otherwise a fetched one, which is kept. Of all processes one fetches at a time.
+
+        Raises:
+            CarrierError, Busy: none could be fetched, or nobody can tell whether one is kept.
+        """
+
+
 class TokenKeeper:
-    """Keeps the token of one account.
+    """Keeps the token of one account in this process.
 
     Args:
         fetch: asks the carrier for a token, through the gate; it raises CarrierError or Busy.
+        shared: keeps it for all processes; needed where each new token ends the one before, for there two processes
+            that fetch one each would refuse each other's for ever. None: each process has a token of its own.
     """
 
-    def __init__(self, fetch: Callable[[], Awaitable[Token]]) -> None:
-        self._fetch = fetch
-        self._text = ""
+    def __init__(self, fetch: Fetch, shared: TokenStore | None = None) -> None:
+        self._fetch, self._shared = fetch, shared
+        self._text = self._refused = ""
         self._good_until = 0.0
         self._renewal: asyncio.Task[str] | None = None
 
@@ -54,7 +72,7 @@ class TokenKeeper:
             CarrierError, Busy: as `current`.
         """
         if self._text == refused:
-            self._text = ""
+            self._text, self._refused = "", refused
         return await self.current()
 
     async def _renewed(self) -> str:
@@ -65,10 +83,20 @@ class TokenKeeper:
         return await asyncio.shield(self._renewal)  # whoever gives up waiting does not end it for the others
 
     async def _renew(self) -> str:
-        token = await self._fetch()
-        lifetime = float("inf") if token.seconds is None else token.seconds
-        self._text, self._good_until = token.text, elapsed() + max(lifetime - MARGIN_SECONDS, lifetime / 2)
+        if self._shared is None:
+            token = await self._fetched()
+        else:
+            token = await self._shared.another(self._refused, self._fetched)
+        self._text = token.text
+        self._good_until = float("inf") if token.seconds is None else elapsed() + token.seconds
         return token.text
+
+    async def _fetched(self) -> Token:
+        """Return a token of the carrier's with the seconds for which it is used."""
+        token = await self._fetch()
+        if token.seconds is None:
+            return token
+        return replace(token, seconds=max(token.seconds - MARGIN_SECONDS, token.seconds / 2))
 
     def _forget(self, renewal: asyncio.Task[str]) -> None:
         self._renewal = None

@@ -1,8 +1,9 @@
 """Who asks: what each request says of that, and a token that is renewed once when the carrier refuses it."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from scheduler.polling.carriers.answers import Answer, NoDocument
@@ -10,7 +11,7 @@ from scheduler.polling.carriers.base import CarrierError
 from scheduler.polling.carriers.client import Client
 from scheduler.polling.carriers.documents import Expression, as_text
 from scheduler.polling.carriers.http_json.credentials import HttpJsonCredentials
-from scheduler.polling.carriers.http_json.drafts import Draft, token_draft
+from scheduler.polling.carriers.http_json.drafts import NOTHING, Draft, token_draft
 from scheduler.polling.carriers.http_json.settings import (
     Auth,
     BasicAuth,
@@ -20,16 +21,21 @@ from scheduler.polling.carriers.http_json.settings import (
     TokenAuth,
 )
 from scheduler.polling.carriers.judging import Aim, Judge
-from scheduler.polling.carriers.tokens import Token, TokenKeeper
+from scheduler.polling.carriers.tokens import Token, TokenKeeper, TokenStore
 from scheduler.polling.states import ErrorClass
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What a request shows of who asks. Its text shows nothing."""
+    """What a request shows of who asks. Its text shows nothing.
 
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    query: Mapping[str, str] = field(default_factory=dict, repr=False)
+    Attributes:
+        on: returns the request with it; it may also sign what is in the request.
+        token: the fetched token in it; empty: none is.
+    """
+
+    on: Callable[[Draft], Draft] = field(repr=False)
+    token: str = field(default="", repr=False)
 
 
 class Authorization(Protocol):
@@ -55,43 +61,67 @@ class Standing:
         return None
 
 
-class Fetched:
-    """A pass with a token, which is fetched."""
+class ByToken:
+    """A pass with a token, which is fetched.
 
-    def __init__(self, auth: TokenAuth, credentials: HttpJsonCredentials, client: Client, judge: Judge) -> None:
-        self._auth, self._credentials, self._client, self._judge = auth, credentials, client, judge
-        self._token = Expression(auth.token)
-        self._lifetime = Expression(auth.lifetime) if auth.lifetime else None
-        self._keeper = TokenKeeper(self._fetch)
+    Args:
+        put: returns the request with the token.
+    """
+
+    def __init__(self, keeper: TokenKeeper, put: Callable[[Draft, str], Draft]) -> None:
+        self._keeper, self._put = keeper, put
 
     async def current(self) -> Pass:
         return self._pass(await self._keeper.current())
 
     async def instead_of(self, refused: Pass) -> Pass | None:
-        (text,) = {**refused.headers, **refused.query}.values()
-        return self._pass(await self._keeper.instead_of(text.removeprefix(self._auth.prefix)))
+        return self._pass(await self._keeper.instead_of(refused.token))
 
     def _pass(self, token: str) -> Pass:
-        shown = {self._auth.name: self._auth.prefix + token}
-        return Pass(headers=shown) if self._auth.place == "header" else Pass(query=shown)
+        return Pass(lambda drafted: self._put(drafted, token), token)
 
-    async def _fetch(self) -> Token:
-        answer = await self._client.exchange(self._draft().request())
-        self._judge.check(answer, "token", Aim.TOKEN)
-        return self._read(answer)
+
+class TokenEndpoint:
+    """Where tokens are fetched, as the settings say."""
+
+    def __init__(self, auth: TokenAuth, credentials: HttpJsonCredentials, client: Client, judge: Judge) -> None:
+        self._auth, self._credentials, self._client, self._judge = auth, credentials, client, judge
+        self._token = Expression(auth.token)
+        self._lifetime = Expression(auth.lifetime) if auth.lifetime else None
+
+    async def fetch(self) -> Token:
+        """Return a new token.
+
+        Raises:
+            CarrierError, Busy: none came.
+        """
+        return await fetched_token(self._draft(), self._client, self._judge, self._token, self._lifetime)
 
     def _draft(self) -> Draft:
         drafted = token_draft(self._auth.request, self._credentials.values())
         return drafted.with_more(basic(self._credentials)) if self._auth.request.basic else drafted
 
-    def _read(self, answer: Answer) -> Token:
-        document = document_of(answer, self._judge.host)
-        text = as_text(self._token(document))
-        if not text.isascii() or not text.isprintable() or not text:
-            sentence = f"{self._judge.host} answers without a token at “{self._auth.token}”."
-            raise CarrierError(ErrorClass.MALFORMED, sentence)
-        self._judge.secrets.add_token(text)
-        return Token(text, _seconds(self._lifetime(document)) if self._lifetime else None)
+
+async def fetched_token(
+    drafted: Draft, client: Client, judge: Judge, token: Expression, lifetime: Expression | None
+) -> Token:
+    """Send the request for a token, and return what is in the answer.
+
+    Args:
+        token, lifetime: where in the answer they stand, the latter in seconds.
+
+    Raises:
+        CarrierError: there is none, or the carrier gives none.
+        Busy: the gate would take too long to open.
+    """
+    answer = await client.exchange(drafted.request())
+    judge.check(answer, "token", Aim.TOKEN)
+    document = document_of(answer, judge.host)
+    text = as_text(token(document))
+    if not text.isascii() or not text.isprintable() or not text:
+        raise CarrierError(ErrorClass.MALFORMED, f"{judge.host} answers without a token at “{token.text}”.")
+    judge.secrets.add_token(text)
+    return Token(text, _seconds(lifetime(document)) if lifetime else None)
 
 
 class Line:
@@ -119,30 +149,39 @@ class Line:
         return await self._send(drafted, other, aim)
 
     async def _send(self, drafted: Draft, shown: Pass, aim: Aim) -> Answer:
-        answer = await self._client.exchange(drafted.with_more(shown.headers, shown.query).request())
+        answer = await self._client.exchange(shown.on(drafted).request())
         self._judge.check(answer, drafted.endpoint, aim)
         return answer
 
 
-def authorization_of(auth: Auth, credentials: HttpJsonCredentials, client: Client, judge: Judge) -> Authorization:
+def authorization_of(
+    auth: Auth, credentials: HttpJsonCredentials, client: Client, judge: Judge, shared: TokenStore | None = None
+) -> Authorization:
     """Return what hands out the account's passes.
 
     Args:
         client: to the token endpoint, where there is one.
+        shared: keeps the token for all processes, where the settings say so.
     """
     key = credentials.key.get_secret_value()
     match auth:
         case TokenAuth():
-            return Fetched(auth, credentials, client, judge)
+            endpoint = TokenEndpoint(auth, credentials, client, judge)
+            return ByToken(TokenKeeper(endpoint.fetch, shared if auth.shared else None), partial(_put_token, auth))
         case BasicAuth():
-            return Standing(Pass(headers=basic(credentials)))
+            return standing(headers=basic(credentials))
         case BearerAuth():
-            return Standing(Pass(headers={"Authorization": f"Bearer {key}"}))
+            return standing(headers={"Authorization": f"Bearer {key}"})
         case HeaderAuth():
-            return Standing(Pass(headers={auth.name: auth.prefix + key}))
+            return standing(headers={auth.name: auth.prefix + key})
         case QueryAuth():
-            return Standing(Pass(query={auth.name: key}))
-    return Standing(Pass())
+            return standing(query={auth.name: key})
+    return standing()
+
+
+def standing(headers: Mapping[str, str] = NOTHING, query: Mapping[str, str] = NOTHING) -> Standing:
+    """Return what lets every request show the same headers and query."""
+    return Standing(Pass(lambda drafted: drafted.with_more(headers, query)))
 
 
 def basic(credentials: HttpJsonCredentials) -> dict[str, str]:
@@ -161,6 +200,11 @@ def document_of(answer: Answer, host: str) -> Any:
         return answer.document
     except NoDocument:
         raise CarrierError(ErrorClass.MALFORMED, f"{host} answered {answer.status} without JSON.") from None
+
+
+def _put_token(auth: TokenAuth, drafted: Draft, token: str) -> Draft:
+    shown = {auth.name: auth.prefix + token}
+    return drafted.with_more(shown) if auth.place == "header" else drafted.with_more({}, shown)
 
 
 def _seconds(value: object) -> float | None:
