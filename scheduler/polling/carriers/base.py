@@ -16,7 +16,6 @@ from alerts.masking import masked
 from project.kit.wall_clocks import zone_names
 from quotas.ratelimit import Window
 from scheduler.polling.carriers.tokens import TokenStore
-from scheduler.polling.carriers.tokens import TokenStore
 from scheduler.polling.states import CheckType, ErrorClass
 
 LONGEST_SENTENCE = 500
