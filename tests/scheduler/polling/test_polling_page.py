@@ -21,7 +21,7 @@ from quotas.ratelimit.windows import EVEN_SECONDS, LATE_PERCENT, MOST_WINDOWS
 from scheduler.polling import defining, dispatching, holding, policy, stepping, system_settings
 from scheduler.polling import engine as engine_module
 from scheduler.polling.carriers.client import Timeouts
-from scheduler.polling.carriers.http_json.parts import BatchCall, Call, Check, Fields, TokenCall
+from scheduler.polling.carriers.http_json.parts import BatchCall, Call, Check, Fields, Lookup, TokenCall
 from scheduler.polling.carriers.http_json.settings import (
     Errors,
     HeaderAuth,
@@ -59,7 +59,7 @@ def rows_after(mark: str) -> list[Row]:
 
 def names_in(rows: list[Row], column: int = 0) -> set[str]:
     """Return the names that stand in backticks in a column."""
-    return {name for row in rows for name in re.findall(r"`([^`]+)`", row[column])}
+    return {name for row in rows for name in re.findall(r"`([a-z_]+)`", row[column])}
 
 
 def block(language: str, number: int = 0) -> str:
@@ -130,7 +130,7 @@ def test_the_example_imports_its_cards_asks_about_them_and_finds_what_the_page_s
     [
         ("**The account**", 0, fields_of(HttpJsonSettings)),
         ("**Who asks**", 1, fields_of(TokenAuth, HeaderAuth, QueryAuth) - {"kind"}),
-        ("**A call**", 0, fields_of(Call, Check, BatchCall, TokenCall)),
+        ("**A call**", 0, fields_of(Call, Check, BatchCall, Lookup, TokenCall)),
         ("**What stands where**", 0, fields_of(Fields)),
         ("**What went wrong**", 0, fields_of(Errors)),
     ],
