@@ -41,7 +41,7 @@ result_expires = None  # no results, so beat needs no row to clean them up
 task_default_queue = "scans"
 task_queues = [
     Queue(name, Exchange(name), routing_key=name)  # a long job never keeps a scan waiting
-    for name in ("scans", "runs", "alerts", "polling.card", *settings.TIDELINE_POLLING_QUEUES)
+    for name in ("scans", "runs", "alerts", "polling.card", "polling.legacy", *settings.TIDELINE_POLLING_QUEUES)
 ]
 task_create_missing_queues = False  # a misspelt queue is an error, not a queue that nobody reads
 task_routes = {"scheduler.run": {"queue": "runs"}, "alerts.serve": {"queue": "alerts"}}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from celery import signals
 
 from scheduler.polling import engine
+from scheduler.polling.params import SHARED_QUEUE
 
 # So many objects more than before, and Python looks for those that only refer to each other; then the older ones.
 COLLECT_AFTER = (50_000, 20, 20)
@@ -16,7 +17,7 @@ COLLECT_AFTER = (50_000, 20, 20)
 
 def reads(queues: Sequence[str]) -> bool:
     """Tell whether a worker that reads these queues is a poller."""
-    return any(queue.startswith("polling.") for queue in queues)
+    return any(queue.startswith(SHARED_QUEUE) for queue in queues)
 
 
 def wire(queues: Sequence[str]) -> None:

@@ -4,8 +4,10 @@ from celery import shared_task
 
 from project.kit.clock import database_now
 from scheduler.polling import connecting, dispatching, engine, failures, system_settings
+from scheduler.polling.cutover import callers, legacy
 from scheduler.polling.fleet import initializing, reconciling
 from scheduler.polling.messages import from_message
+from scheduler.polling.states import CheckType
 
 
 @shared_task(name="polling.dispatch")
@@ -35,6 +37,12 @@ def reconcile() -> str:
 def poll_cards(account_id: int, message: list[list[int]]) -> None:
     """Hand claimed cards of an account to this process's event loop."""
     engine.here().submit(account_id, from_message(account_id, message))
+
+
+@shared_task(name=legacy.CHECK_TASK, acks_late=False)
+def check_as_before(card_id: int, check: str, token: int) -> None:
+    """Make one check of one card in the calling thread."""
+    legacy.check(connecting.client(), legacy.Taken(card_id, CheckType(check), token), callers.here())
 
 
 @shared_task(name="polling.end_storms")

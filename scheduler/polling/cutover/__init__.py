@@ -1,0 +1,1 @@
+"""The simple way of polling, kept as the baseline and the way back."""
