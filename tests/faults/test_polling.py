@@ -10,7 +10,7 @@ import pytest
 from celery import current_app
 from pytest_django import Settings
 
-from alerts.models import Alert, Delivery
+from alerts.models import Alert, Channel, Delivery
 from alerts.recording import raise_alert
 from alerts.states import DeliveryState
 from project.kit.clock import database_now
@@ -181,7 +181,7 @@ def test_checks_that_fail_back_off_and_are_told_as_one_alert_of_the_account_and_
 
 
 class Pace:
-    """How long cards of one account, runs and alerts take, all at the same time.
+    """How long cards of one account, runs and alerts to one receiver take, all at the same time.
 
     Attributes:
         seconds: of each of them.
@@ -190,19 +190,18 @@ class Pace:
     NUMBER = 10
     LEAST_SECONDS = 2.0  # scans come each second: below that it is chance which of two is quicker
 
-    def __init__(self, house: House, account: CarrierAccount, listener: Listener) -> None:
-        began = time.monotonic()
-        asked_after, taken = database_now(), len(listener.taken)
+    def __init__(self, house: House, account: CarrierAccount, channel: Channel) -> None:
+        began, asked_after = time.monotonic(), database_now()
         put_in_order(account)
         runs = [house.open("test.one").pk for _ in range(self.NUMBER)]
         for run in runs:
             raise_alert(problem(f"x:{run}"), now=database_now())
         answered = CardCheck.objects.filter(card__account=account, succeeded_at__gt=asked_after)
-        deliveries = Delivery.objects.exclude(state=DeliveryState.SENT)
+        told = Delivery.objects.filter(channel=channel, event__at__gt=asked_after)
         ends: dict[str, Callable[[], bool]] = {
             "cards": lambda: answered.count() == 2 * account.cards.count(),
             "runs": lambda: TaskRun.objects.filter(pk__in=runs, finished_at__isnull=False).count() == self.NUMBER,
-            "alerts": lambda: len(listener.taken) > taken and not deliveries.exists(),
+            "alerts": lambda: set(told.values_list("state", flat=True)) == {DeliveryState.SENT},
         }
         self.seconds: dict[str, float] = {}
 
@@ -215,29 +214,32 @@ class Pace:
         house.wait_until(all_ended, 60, "cards, runs and alerts to come to their end")
 
 
-def test_case_25_an_account_that_hangs_slows_down_neither_another_accounts_cards_nor_runs_nor_alerts(
+def test_cases_25_and_34_an_account_and_a_receiver_that_hang_slow_down_neither_other_cards_nor_runs_nor_alerts(
     house: House, carrier: RunningCarrier, settings: Settings
 ) -> None:
-    with listening(listener := Listener(1)) as hosts:
+    sound, stuck = Listener(1), Listener(2, hangs=True)
+    with listening(sound, stuck) as hosts:
         house.environ |= LEASE | {"TIDELINE_ALLOWED_HOSTS_INWARD": f"{carrier.place},{hosts}"}
         settings.REDIS_URL = house.broker.url
         connecting.client.cache_clear()
         make_tier(usage_seconds=3600, card_status_seconds=3600)
-        make_channel(address=listener.address)
-        quick = make_fleet(carrier, "slow", cards=30, rate_windows=[{"limit": 20, "seconds": 1}])
+        channel = make_channel(address=sound.address)
+        quick = make_fleet(carrier, "slow", cards=24, rate_windows=[{"limit": 20, "seconds": 1}])
         hanging = make_fleet(carrier, cards=300, inflight_limit=300)
         CarrierAccount.objects.filter(pk=hanging.pk).update(active=False)
         house.scanners()
         house.start("poller", "runner", "notifier")
-        Pace(house, quick, listener)  # until everything has started
-        alone = Pace(house, quick, listener)
+        Pace(house, quick, channel)  # until everything has started
+        alone = Pace(house, quick, channel)
+        make_channel(address=stuck.address)
         carrier.order(Fault(kind=FaultKind.HANG, account="main"))
         CarrierAccount.objects.filter(pk=hanging.pk).update(active=True)
         house.wait_until(lambda: carrier.stats()["in_flight"] >= 100, what="a hundred calls to hang")
-        beside = Pace(house, quick, listener)
+        beside = Pace(house, quick, channel)
     connecting.client.cache_clear()
 
-    print(f"\nalone {alone.seconds}, beside an account that hangs {beside.seconds}")
+    print(f"\nalone {alone.seconds}, beside what hangs {beside.seconds}")
     assert carrier.stats()["in_flight"] >= 100
+    assert stuck.taken
     for what, seconds in alone.seconds.items():
         assert beside.seconds[what] < 3 * max(seconds, Pace.LEAST_SECONDS), what

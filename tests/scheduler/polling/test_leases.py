@@ -131,6 +131,13 @@ def test_an_account_that_redis_refuses_keeps_none_of_the_others_from_being_renew
     assert (broken.is_lost, fine.is_lost) == (True, False)
 
 
+def test_case_16_each_message_and_each_process_holds_its_claims_under_a_name_of_its_own(time: Time) -> None:
+    one, _ = leases_on(time, [True], [True])
+    other, _ = leases_on(time, [True])
+    held = [*taken(one, claim(1)), *taken(one, claim(1)), *taken(other, claim(1))]
+    assert len({each.executor for each in held}) == 3
+
+
 def test_what_cannot_be_given_back_is_held_no_more(time: Time, caplog: pytest.LogCaptureFixture) -> None:
     leases, _ = leases_on(time, [True], RedisSlow("slow"))
     (held,) = taken(leases, claim(1))
