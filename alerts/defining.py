@@ -12,8 +12,9 @@ from alerts.channels.base import Endpoint, Refused
 from alerts.channels.hosts import recognise
 from alerts.channels.recognising import settle_format
 from alerts.channels.registry import HTTP_FORMATS
-from alerts.models import Channel
+from alerts.models import Channel, Delivery
 from alerts.models.channels import MOST_REPEAT_HOURS
+from alerts.states import DeliveryState
 from project.kit.outbound import BadAddress, check_address
 from project.kit.secrets import Secret, UnreadableSecret
 from project.kit.versions import StaleVersion
@@ -85,7 +86,14 @@ def save_changes(channel: Channel, *, expected_version: int, now: datetime) -> l
         channel.full_clean(validate_constraints=False)
         channel.not_before = None if MENDED_BY.intersection(changed) else current.not_before
         channel.save(update_fields=[*{*changed, "format"}, "address_shown", "not_before", "version", "updated_at"])
+        if MENDED_BY.intersection(changed):
+            _let_all_be_tried(channel, now)
     return changed
+
+
+def _let_all_be_tried(channel: Channel, now: datetime) -> None:
+    """End the waits of what was refused; what waits for the end of quiet hours is put off again by its sender."""
+    Delivery.objects.filter(channel=channel, state=DeliveryState.WAITING, due_at__gt=now).update(due_at=now)
 
 
 def check(channel: Channel, current: Channel | None = None) -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from alerts import delivering
+from alerts import defining, delivering
 from alerts.channels.base import Verdict
 from alerts.delivering import RETRY_DELAYS, SENDER_LEASE, TURN
 from alerts.failing import PAUSES
@@ -255,6 +255,21 @@ def test_a_channel_that_fails_again_and_again_is_left_alone_for_longer_and_longe
         assert delivering.channels_to_serve(now=free_at) == [channel.pk]
         assert not pause or delivering.channels_to_serve(now=free_at - timedelta(microseconds=1)) == []
         clock.now = free_at
+
+
+def test_what_was_refused_is_tried_at_once_when_its_channel_is_mended() -> None:
+    channel, send, clock = make_channel(), Sender(RETRY, RETRY, RETRY, SENT), Clock()
+    raise_several(1, clock)
+    for _ in range(3):
+        serve(channel, send, clock)
+        clock.now = Delivery.objects.order_by("id")[0].due_at
+    Delivery.objects.update(due_at=clock() + timedelta(hours=5))
+    assert serve(channel, send, clock) == 0
+    channel = Channel.objects.get()
+    channel.keyword = "Tide"
+    defining.save_changes(channel, expected_version=channel.version, now=clock())
+    assert serve(channel, send, clock) == 1
+    assert states() == ["sent"]
 
 
 def test_each_delivery_of_a_digest_has_all_its_tries() -> None:
