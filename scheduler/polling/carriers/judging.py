@@ -59,10 +59,11 @@ class Aim(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What codes and statuses mean."""
+    """What codes and statuses mean, and how many seconds to wait after a code, where no header says it."""
 
     codes: Mapping[str, ErrorClass] = field(default_factory=dict)
     statuses: Mapping[int, ErrorClass] = field(default_factory=dict)
+    waits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ class Codebook:
         success: the codes that mean success; none: that there is a code at all means failure.
         general: the rules for all endpoints.
         endpoints: those for one, by its name.
-        wait_header: that says in seconds how long to wait, by its lower-case name; empty: only Retry-After does.
-        waits: how many seconds to wait after a code where no header says it.
+        wait_header: that tells a caller who is throttled in seconds how long to wait, by its lower-case name; empty:
+            only Retry-After does.
     """
 
     code: Expression | None = None
@@ -84,11 +85,10 @@ class Codebook:
     general: Rules = field(default_factory=Rules)
     endpoints: Mapping[str, Rules] = field(default_factory=dict)
     wait_header: str = ""
-    waits: Mapping[str, float] = field(default_factory=dict)
 
     def class_of(self, status: int, code: str, endpoint: str, aim: Aim) -> ErrorClass | None:
         """Return what the status and the code, empty for none, mean at the endpoint; None: success."""
-        rules = (self.endpoints.get(endpoint, Rules()), self.general)
+        rules = self._rules_for(endpoint)
         for listed in (*(each.codes.get(code) for each in rules), *(each.statuses.get(status) for each in rules)):
             if listed is not None:
                 return listed
@@ -104,12 +104,16 @@ class Codebook:
         """Return the message that the document, or a part of it, has; empty for none."""
         return as_text(self.message(document)) if self.message else ""
 
-    def wait_after(self, code: str, headers: Mapping[str, str]) -> float | None:
+    def wait_after(self, error_class: ErrorClass, code: str, endpoint: str, headers: Mapping[str, str]) -> float | None:
         """Return how many seconds the carrier wants to be left in peace; None: it does not say."""
         said = retry_after(headers)
-        if said is None and self.wait_header in headers:
-            said = retry_after({"retry-after": headers[self.wait_header]})
-        return self.waits.get(code) if said is None else said
+        if said is None and error_class is ErrorClass.THROTTLED:
+            said = retry_after({"retry-after": headers.get(self.wait_header, "")})
+        known = (each.waits[code] for each in self._rules_for(endpoint) if code in each.waits)
+        return next(known, None) if said is None else said
+
+    def _rules_for(self, endpoint: str) -> tuple[Rules, Rules]:
+        return self.endpoints.get(endpoint, Rules()), self.general
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,8 @@ class Judge:
         code = self.codebook.code_in(document)
         error_class = self.codebook.class_of(answer.status, code, endpoint, aim)
         if error_class is not None:
-            raise self._error(error_class, answer.status, document, self.codebook.wait_after(code, answer.headers))
+            wait = self.codebook.wait_after(error_class, code, endpoint, answer.headers)
+            raise self._error(error_class, answer.status, document, wait)
         if self.codebook.success and not code:
             sentence = f"{self.host} answered {answer.status} without the code that says whether it went well."
             raise CarrierError(ErrorClass.MALFORMED, sentence)

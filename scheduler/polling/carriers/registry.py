@@ -9,11 +9,26 @@ import aiohttp
 from pydantic import BaseModel, ValidationError
 
 from scheduler.polling.carriers.base import AccountSettings, Credentials, Gate, Gateway, GatewayKind
+from scheduler.polling.carriers.emnify import EMNIFY
 from scheduler.polling.carriers.http_json import HTTP_JSON
+from scheduler.polling.carriers.jasper import JASPER
+from scheduler.polling.carriers.one_nce import ONE_NCE
+from scheduler.polling.carriers.telnyx import TELNYX
 from scheduler.polling.carriers.tokens import TokenStore
 from scheduler.polling.states import CheckType
 
-KINDS: Mapping[str, GatewayKind] = MappingProxyType({kind.name: kind for kind in (HTTP_JSON,)})
+KINDS: Mapping[str, GatewayKind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            HTTP_JSON,
+            JASPER,
+            ONE_NCE,
+            EMNIFY,
+            TELNYX,
+        )
+    }
+)
 
 
 class BadSettings(ValueError):

@@ -110,10 +110,13 @@ class ErrorRules(Part):
 
     codes: dict[str, ErrorClass] = Field(default_factory=dict, title="Codes", description="In the body.")
     statuses: dict[int, ErrorClass] = Field(default_factory=dict, title="Statuses", description="Of HTTP.")
+    waits: dict[str, PositiveFloat] = Field(
+        default_factory=dict, title="Waits", description="Seconds to wait after a code, where no header says it."
+    )
 
     def rules(self) -> Rules:
         """Return them as answers are judged by them."""
-        return Rules(self.codes, self.statuses)
+        return Rules(self.codes, self.statuses, self.waits)
 
 
 class Errors(ErrorRules):
@@ -130,10 +133,7 @@ class Errors(ErrorRules):
     wait_header: HeaderName | None = Field(
         default=None,
         title="Header of the wait",
-        description="Says in seconds how long to wait, where Retry-After does not.",
-    )
-    waits: dict[str, PositiveFloat] = Field(
-        default_factory=dict, title="Waits", description="Seconds to wait after a code, where no header says it."
+        description="Tells in seconds how long to wait when throttled, where Retry-After does not.",
     )
 
     @model_validator(mode="after")
@@ -151,7 +151,6 @@ class Errors(ErrorRules):
             general=self.rules(),
             endpoints={endpoint: each.rules() for endpoint, each in self.endpoints.items()},
             wait_header=(self.wait_header or "").lower(),
-            waits=self.waits,
         )
 
 

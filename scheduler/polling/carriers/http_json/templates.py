@@ -10,7 +10,7 @@ OF_MANY_CARDS = tuple(f"{name}s" for name in OF_A_CARD)
 LOOKED_UP = "carrier_id"
 OF_AN_ACCOUNT = ("user", "password", "key")
 
-_PLACE = re.compile(r"\{([a-z_]+)\}")
+_PLACE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 # What stands in the place: a text, or the texts of many cards.
 Values = Mapping[str, str | list[str]]
 

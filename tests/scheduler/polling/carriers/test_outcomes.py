@@ -208,22 +208,25 @@ def test_what_the_carrier_wrote_is_read_in_its_charset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "headers", "expected"),
+    ("status", "code", "headers", "endpoint", "expected"),
     [
-        ("1", {}, None),
-        ("1", {"x-reset": "7"}, 7.0),
-        ("1", {"x-reset": "soon"}, None),
-        ("1", {"x-reset": "7", "retry-after": "9"}, 9.0),
-        ("2", {}, 300.0),
-        ("2", {"x-reset": "7"}, 7.0),
+        (429, "1", {}, "usage", None),
+        (429, "1", {"x-reset": "7"}, "usage", 7.0),
+        (429, "1", {"x-reset": "soon"}, "usage", None),
+        (429, "1", {"x-reset": "7", "retry-after": "9"}, "usage", 9.0),
+        (500, "1", {"x-reset": "7"}, "usage", None),  # for who is throttled only, though each answer has it
+        (429, "2", {}, "usage", 300.0),
+        (429, "2", {}, "token", 600.0),
+        (429, "2", {"x-reset": "7"}, "usage", 7.0),
     ],
 )
 def test_how_long_to_wait_is_said_by_a_header_or_known_of_the_code(
-    code: str, headers: dict[str, str], expected: float | None
+    status: int, code: str, headers: dict[str, str], endpoint: str, expected: float | None
 ) -> None:
-    codebook = Codebook(code=Expression("code"), wait_header="x-reset", waits={"2": 300})
+    endpoints = {"token": Rules(waits={"2": 600})}
+    codebook = Codebook(Expression("code"), general=Rules(waits={"2": 300}), endpoints=endpoints, wait_header="x-reset")
 
-    error = judged(codebook, Answer(429, headers, json.dumps({"code": code}).encode()), "usage")
+    error = judged(codebook, Answer(status, headers, json.dumps({"code": code}).encode()), endpoint)
 
     assert error is not None
     assert error.retry_after == expected
