@@ -1,35 +1,15 @@
 """Quotas, their ledger and who waits, as tables for people."""
 
-import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from io import StringIO
 
 from project.kit.admin import relative
+from project.kit.tables import table
 from quotas import availability
 from quotas.admin import cells
 from quotas.models import LedgerEntry, Quota
 from quotas.outlook import next_reset
 from quotas.prospects import Place
-
-# What is not read by a person at a terminal is not cut to a terminal's width.
-FILE_WIDTH = 240
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table, as wide as the terminal."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(*headings, box=None, pad_edge=False, header_style="")
-    for row in rows:
-        drawn.add_row(*map(Text, row))
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else FILE_WIDTH
-    text = StringIO()
-    Console(file=text, width=width).print(drawn)
-    return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
 def quota_table(quotas: Iterable[Quota], now: datetime) -> list[str]:

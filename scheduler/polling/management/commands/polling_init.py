@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import CommandError
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -17,6 +16,7 @@ from scheduler.polling import connecting
 from scheduler.polling.fleet import initializing
 from scheduler.polling.fleet.initializing import Outcome, Rebuilt
 from scheduler.polling.fleet.rebuilds import Progress
+from scheduler.polling.management.lookups import find_accounts
 from scheduler.polling.models import CarrierAccount
 
 NONE_YET = "There is no active account yet."
@@ -43,7 +43,7 @@ class Command(commands.Verb):
 
     def act(self, options: dict[str, Any], now: datetime) -> Told:
         """Rebuild them one after another."""
-        accounts, redis = _accounts(options["accounts"]), connecting.client()
+        accounts, redis = find_accounts(options["accounts"]), connecting.client()
         if options["progress"]:
             return _told_of_progress(redis, accounts)
         with _bars(shown=sys.stderr.isatty() and not options["json"]) as bar_of:
@@ -59,15 +59,6 @@ class Command(commands.Verb):
                 for account in accounts
             ]
         return _told({account.pk: account.name for account in accounts}, rebuilt)
-
-
-def _accounts(names: list[str]) -> list[CarrierAccount]:
-    if not names:
-        return list(CarrierAccount.objects.filter(active=True).order_by("pk"))
-    found = {account.name: account for account in CarrierAccount.objects.filter(name__in=names)}
-    if missing := [name for name in names if name not in found]:
-        raise CommandError(f"There is no account “{missing[0]}”.")
-    return [found[name] for name in dict.fromkeys(names)]
 
 
 @contextmanager
