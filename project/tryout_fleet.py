@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from scheduler.polling import defining
+from scheduler.polling import defining, system_settings
 from scheduler.polling.carriers.http_json import HTTP_JSON
 from scheduler.polling.carriers.simulator import AccountPlan, credentials_for, iccid_of, settings_for
 from scheduler.polling.carriers.simulator.accounts import plan_of
@@ -20,6 +20,9 @@ from scheduler.polling.states import CardState
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 RESET_DAYS = 28
+# A newcomer's inbox is to show an alert over many cards, and not first twenty of single ones.
+STORM = 5
+ACTOR = "bin/up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ EXAMPLES = (
 
 def load(*, now: datetime) -> None:
     """Create the tiers, and the accounts with their cards."""
+    system_settings.change("polling.account_alert.threshold", STORM, actor=ACTOR, now=now)
     for tier in _tiers():
         defining.save_new_tier(tier)
     for example in EXAMPLES:
@@ -155,7 +159,7 @@ def _create_account(example: Example, now: datetime) -> CarrierAccount:
         now=now,
     )
     params = PollingParams(account=account, rate_windows=example.windows, max_concurrency=example.concurrency)
-    defining.save_params(params, expected_version=0, now=now, actor="bin/up")
+    defining.save_params(params, expected_version=0, now=now, actor=ACTOR)
     return account
 
 

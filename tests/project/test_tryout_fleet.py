@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Iterator
 
 import pytest
 from pytest_django import Settings
@@ -10,7 +11,7 @@ from project import tryout, tryout_fleet
 from project.kit.clock import database_now
 from project.settings import BASE_DIR
 from project.tryout_fleet import EXAMPLES
-from scheduler.polling import accounts, policy
+from scheduler.polling import accounts, policy, system_settings, tiers
 from scheduler.polling.carriers.registry import read_access
 from scheduler.polling.carriers.simulator import iccid_of
 from scheduler.polling.models import Card, CarrierAccount, PollingTier
@@ -22,8 +23,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _with_a_carrier(settings: Settings) -> None:
+def _with_a_carrier(settings: Settings) -> Iterator[None]:
     at_port(settings, 8900)
+    yield
+    system_settings.current.forget()  # rows that are gone now
+    tiers.current.forget()
 
 
 def at_port(settings: Settings, port: int) -> None:
@@ -55,6 +59,13 @@ def test_the_carrier_bears_a_little_more_than_each_account_is_asked() -> None:
         assert params.max_concurrency == example.plan.concurrency
 
 
+def test_the_unknown_cards_are_enough_for_an_alert_of_their_account() -> None:
+    tryout_fleet.load(now=database_now())
+    system_settings.current.forget()
+    unknown = sum(max(0, example.cards - example.plan.cards) for example in EXAMPLES)
+    assert system_settings.current().account_alert_threshold < unknown
+
+
 def test_every_account_can_be_asked_with_what_its_row_holds() -> None:
     tryout_fleet.load(now=database_now())
     for account in CarrierAccount.objects.all():
@@ -77,12 +88,12 @@ def test_the_tiers_ask_for_no_more_than_the_accounts_bear_once_something_is_know
 
 def test_every_card_has_a_tier_and_of_a_new_one_something_is_asked_within_two_minutes() -> None:
     tryout_fleet.load(now=database_now())
-    tiers = [as_tier(row) for row in PollingTier.objects.all()]
+    every = [as_tier(row) for row in PollingTier.objects.all()]
     for state in CardState:
-        tier = policy.tier_of(tiers, Facts(state, "unknown", "", None, None, 1, "UTC"))
+        tier = policy.tier_of(every, Facts(state, "unknown", "", None, None, 1, "UTC"))
         assert tier is not None
         assert set(tier.seconds) == set(CheckType)
-    new = policy.tier_of(tiers, Facts("unknown", "unknown", "", None, None, 1, "UTC"))
+    new = policy.tier_of(every, Facts("unknown", "unknown", "", None, None, 1, "UTC"))
     assert new is not None
     assert min(new.seconds.values()) == 120
 
