@@ -6,12 +6,14 @@ limits were kept, it counts exactly and tells at `/_stats`; faults are ordered a
 """
 
 from scheduler.polling.carriers.simulator.accounts import AccountPlan, Limit, iccid_of
+from scheduler.polling.carriers.simulator.dialects import Dialect
 from scheduler.polling.carriers.simulator.faults import Fault, FaultKind
 from scheduler.polling.carriers.simulator.running import RunningCarrier, simulated_carrier
 from scheduler.polling.carriers.simulator.settings import credentials_for, settings_for
 
 __all__ = [
     "AccountPlan",
+    "Dialect",
     "Fault",
     "FaultKind",
     "Limit",

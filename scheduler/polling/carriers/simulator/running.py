@@ -12,6 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from scheduler.polling.carriers.simulator.accounts import AccountPlan
+from scheduler.polling.carriers.simulator.dialects import Dialect
 from scheduler.polling.carriers.simulator.faults import Fault
 from scheduler.polling.carriers.simulator.server import CarrierServer
 
@@ -86,9 +87,9 @@ class RunningCarrier:
 
 
 @contextmanager
-def simulated_carrier(*plans: AccountPlan) -> Iterator[RunningCarrier]:
+def simulated_carrier(*plans: AccountPlan, dialect: Dialect | None = None) -> Iterator[RunningCarrier]:
     """Run a carrier with these accounts in a thread, at a port of its own, until the end of the block."""
-    server, loop, ports = CarrierServer(plans or [AccountPlan()]), asyncio.new_event_loop(), queue.Queue[int]()
+    server, loop, ports = CarrierServer(plans or [AccountPlan()], dialect), asyncio.new_event_loop(), queue.Queue[int]()
     serving = loop.create_task(serve(server, HOST, 0, ports.put))
     thread = threading.Thread(target=_run, args=(loop, serving), name="simulated carrier", daemon=True)
     thread.start()

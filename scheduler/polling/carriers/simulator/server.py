@@ -18,7 +18,8 @@ from aiohttp import web
 from pydantic import ValidationError
 
 from scheduler.polling.carriers.simulator.accounts import AccountPlan
-from scheduler.polling.carriers.simulator.carrier import CHANGES, READS, TOKEN, Asked, SimulatedAccount
+from scheduler.polling.carriers.simulator.carrier import Asked, SimulatedAccount
+from scheduler.polling.carriers.simulator.dialects import Dialect
 from scheduler.polling.carriers.simulator.faults import Fault, Faults
 from scheduler.polling.carriers.simulator.measuring import Meter
 from scheduler.polling.carriers.simulator.replies import REFUSALS, Conduct, Reply
@@ -28,9 +29,14 @@ HANGING_SECONDS = 3600
 
 
 class CarrierServer:
-    """Answers for all accounts of a simulated carrier."""
+    """Answers for all accounts of a simulated carrier.
 
-    def __init__(self, plans: Iterable[AccountPlan]) -> None:
+    Args:
+        dialect: how it is asked and answers; None: its own way.
+    """
+
+    def __init__(self, plans: Iterable[AccountPlan], dialect: Dialect | None = None) -> None:
+        self._dialect = dialect or Dialect()
         self.faults = Faults()
         self.accounts = {
             plan.name: SimulatedAccount(plan, self.faults, Meter(plan, time.monotonic())) for plan in plans
@@ -46,7 +52,7 @@ class CarrierServer:
         if parts[0].startswith("_"):
             return await self._control(parts[0], request)
         account = self.accounts.get(parts[0])
-        asked = await _asked(request, parts[1:])
+        asked = await self._dialect.asked(request, parts[0], parts[1:])
         if account is None or asked is None:
             return _written(REFUSALS["parameter"].reply())
         return await self._answer(account, asked, request)
@@ -71,7 +77,7 @@ class CarrierServer:
             meter.leave(asked.iccid, name)
         if reply.conduct is Conduct.CLOSE and request.transport is not None:
             request.transport.abort()
-        return _written(reply)
+        return _written(self._dialect.written(reply, asked))
 
     async def _control(self, what: str, request: web.BaseRequest) -> web.StreamResponse:
         match what, request.method:
@@ -96,21 +102,6 @@ class CarrierServer:
             return web.json_response({"error": str(error)}, status=400)
         self.faults.order(fault, time.time())
         return web.Response(status=204)
-
-
-async def _asked(request: web.BaseRequest, parts: list[str]) -> Asked | None:
-    """Return what is asked; None: nothing that this carrier knows."""
-    shown = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    match request.method, parts:
-        case "POST", ["token"]:
-            return Asked(TOKEN, body=await request.read())
-        case "POST", ["batch", what] if what in READS or what in CHANGES:
-            return Asked(what, shown=shown, body=await request.read())
-        case "GET", ["cards", iccid, what] if what in READS:
-            return Asked(what, iccid, shown)
-        case "POST", ["cards", iccid, what] if what in CHANGES:
-            return Asked(what, iccid, shown)
-    return None
 
 
 def _written(reply: Reply) -> web.Response:
