@@ -4,7 +4,22 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 
-from tests.benchmarks import charge, claim, decision, finish, fire, initialize, limiter, memory, resume, runs, scan
+from tests.benchmarks import (
+    charge,
+    claim,
+    decision,
+    dispatch,
+    finish,
+    fire,
+    initialize,
+    limiter,
+    memory,
+    poll,
+    resume,
+    runs,
+    scan,
+    utilisation,
+)
 from tests.benchmarks.measuring import ROUNDS, Measurement, Options, all_met
 from tests.benchmarks.reporting import as_json, as_table
 from tests.benchmarks.servers import running_servers
@@ -21,6 +36,9 @@ BENCHMARKS: Mapping[str, Callable[[Options], list[Measurement]]] = {
     "claim": claim.measure,
     "finish": finish.measure,
     "initialize": initialize.measure,
+    "dispatch": dispatch.measure,
+    "poll": poll.measure,
+    "utilisation": utilisation.measure,
 }
 
 
@@ -41,7 +59,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; none: all of them")
     parser.add_argument("--json", action="store_true", help="a list of objects instead of a table")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns that each contestant has")
-    parser.add_argument("--size", type=int, help="of the workload: schedules, or runs")
+    parser.add_argument("--size", type=int, help="of the workload, in its own unit")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
     if unknown:
