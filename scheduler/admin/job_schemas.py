@@ -53,7 +53,7 @@ def _kind(described: dict[str, Any], definitions: dict[str, Any]) -> str:
     match described:
         case {"$ref": reference}:
             kind = _kind(definitions.get(reference.rsplit("/", 1)[-1], {}), definitions)
-        case {"anyOf": choices}:
+        case {"anyOf": choices} | {"oneOf": choices}:
             kind = " | ".join(_kind(choice, definitions) for choice in choices if choice.get("type") != "null")
         case {"enum": values}:
             kind = " | ".join(pretty_json(value) for value in values)

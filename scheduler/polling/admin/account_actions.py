@@ -215,7 +215,7 @@ REBUILD = ObjectAction(
 )
 DEFAULTS = ObjectAction(
     name="defaults",
-    label=gettext_lazy("Usual parameters"),
+    label=gettext_lazy("Default parameters"),
     permission="polling.change_pollingparams",
     obstacle=_defaults_obstacle,
     consequences=_defaults_consequences,

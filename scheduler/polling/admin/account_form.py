@@ -32,8 +32,10 @@ class ObjectField(forms.JSONField):
     """A JSON object, shown with its lines indented; what could not be read comes back as it was typed."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the text of the object."""
-        return pretty_json(value) if isinstance(value, dict) else super().prepare_value(value)
+        """Return the text of the object; of an empty one nothing."""
+        if isinstance(value, dict) or not value:
+            return pretty_json(value) if value else ""
+        return super().prepare_value(value)
 
     def to_python(self, value: Any) -> Any:
         """Return the object; nothing typed is an empty one."""

@@ -100,19 +100,19 @@ class CarrierAccountAdmin(BulkActionsMixin, EditedApartMixin):
         known = _live(account)
         if known.progress is not None and known.progress.under_way:
             return cells.rebuild_bar(known.progress)
-        return cells.number(known.counts.cards if known.counts else None)
+        return cells.number(known.counts.cards if known.counts else None, _("cards"))
 
     @admin.display(description=gettext_lazy("due"))
     def due(self, account: CarrierAccount) -> SafeString:
         """How many of them wait for their turn."""
         counts = _live(account).counts
-        return cells.number(counts.due if counts else None)
+        return cells.number(counts.due if counts else None, _("due"))
 
     @admin.display(description=gettext_lazy("in work"))
     def in_work(self, account: CarrierAccount) -> SafeString:
         """How many are claimed."""
         counts = _live(account).counts
-        return cells.number(counts.running if counts else None)
+        return cells.number(counts.running if counts else None, _("in work"))
 
     @admin.display(description=gettext_lazy("rate"))
     def paced(self, account: CarrierAccount) -> str | SafeString:
@@ -126,7 +126,7 @@ class CarrierAccountAdmin(BulkActionsMixin, EditedApartMixin):
     def most_in_work(self, account: CarrierAccount) -> SafeString:
         """How many cards may be claimed at once."""
         try:
-            return cells.number(accounts.params_of(account).inflight_limit)
+            return cells.number(accounts.params_of(account).inflight_limit, _("at most in work"))
         except LimiterError:
             return cells.number(None)
 

@@ -13,6 +13,7 @@ from scheduler.admin.cells import row_link
 from scheduler.polling import failures
 from scheduler.polling.admin import cells
 from scheduler.polling.admin.account_page import alert_lines
+from scheduler.polling.explaining import explain
 from scheduler.polling.models import Card, CardChange, CardCheck
 from scheduler.polling.states import CardState, CheckType, RealName
 
@@ -25,7 +26,8 @@ def overview(card: Card, now: datetime) -> dict[str, Any]:
     """Return what the page shows of the card."""
     checks = list(CardCheck.objects.filter(card=card).order_by("type"))
     return {
-        "badges": _badges(card, checks, now),
+        "badges": _badges(card, checks),
+        "why": explain(card, now=now),
         "usage": cells.usage(card),
         "facts": _facts(card, now),
         "checks": [_check_line(check, now) for check in sorted(checks, key=_place)],
@@ -35,13 +37,11 @@ def overview(card: Card, now: datetime) -> dict[str, Any]:
     }
 
 
-def _badges(card: Card, checks: Sequence[CardCheck], now: datetime) -> SafeString:
-    parts = [
-        cells.state_badge(card.state),
-        cells.real_name_badge(card.real_name_state),
-        cells.failing_badge(checks, now),
-    ]
-    return format_html("{} {} {}", *parts)
+def _badges(card: Card, checks: Sequence[CardCheck]) -> SafeString:
+    state, real_name = cells.state_badge(card.state), cells.real_name_badge(card.real_name_state)
+    fails = cells.failing_badge(checks)
+    said = format_html('{} <span class="quiet">{}</span> {}', state, _("real name"), real_name)
+    return format_html('{} <span class="quiet">{}</span> {}', said, _("fails"), fails) if fails else said
 
 
 def _facts(card: Card, now: datetime) -> list[tuple[str, Any]]:
@@ -57,7 +57,7 @@ def _facts(card: Card, now: datetime) -> list[tuple[str, Any]]:
         (_("allowance"), cells.volume(card.allowance_bytes) if card.allowance_bytes is not None else ""),
         (_("reset day"), card.reset_day),
         (_("added"), when(card.created_at, now)),
-        (_("changed by hand"), when(card.updated_at, now)),
+        (_("changed by hand"), when(card.updated_at, now) if card.version > 1 else ""),
     ]
     return [fact for fact in facts if fact[1]]
 

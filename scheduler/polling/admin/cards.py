@@ -55,13 +55,13 @@ class CardAdmin(BulkActionsMixin, EditedApartMixin):
     # --- the list ----------------------------------------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Card]:
-        """Return the cards with their accounts and devices, of the former no secrets."""
-        rows: QuerySet[Card] = super().get_queryset(request).select_related("account", "device")
-        return rows.defer("account__settings", "account__credentials")
+        """Return the cards with their accounts and devices."""
+        rows: QuerySet[Card] = super().get_queryset(request).select_related("account__params", "device")
+        return rows
 
     def for_list(self, rows: QuerySet[Card]) -> QuerySet[Card]:
-        """Return the rows with their checks."""
-        return rows.prefetch_related("checks")
+        """Return the rows with their checks, and of their accounts no secrets."""
+        return rows.prefetch_related("checks").defer("account__settings", "account__credentials")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Card], search_term: str
@@ -100,13 +100,13 @@ class CardAdmin(BulkActionsMixin, EditedApartMixin):
     @admin.display(description=gettext_lazy("fails"))
     def failing(self, card: Card) -> SafeString:
         """Which of its checks fail."""
-        return cells.failing_badge(list(card.checks.all()), seen_at(card))
+        return cells.failing_badge(list(card.checks.all()))
 
     @admin.display(description=gettext_lazy("due"))
     def next_due(self, card: Card) -> SafeString:
         """When its next check is due."""
         due = [check.due_at for check in card.checks.all() if check.due_at is not None]
-        return when(min(due, default=None), seen_at(card))
+        return when(min(due), seen_at(card)) if due else SafeString()
 
     # --- the page ----------------------------------------------------------------------------------------------
 

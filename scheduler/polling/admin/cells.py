@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -83,9 +83,15 @@ def rebuild_bar(progress: Progress) -> SafeString:
     )
 
 
-def number(count: int | None) -> SafeString:
-    """Return a number of the live order; a dash where Redis does not say."""
-    return DASH if count is None else format_html('<span class="figures">{}</span>', f"{count:,}")
+def number(count: int | None, name: str = "") -> SafeString:
+    """Return a number of the live order; a dash where Redis does not say.
+
+    Args:
+        name: of what it is, for narrow screens, where lists have no heads.
+    """
+    if count is None:
+        return DASH
+    return format_html('<span class="figures">{}<span class="narrow-only"> {}</span></span>', f"{count:,}", name)
 
 
 def rate(windows: Sequence[Window]) -> str:
@@ -104,13 +110,13 @@ def rate(windows: Sequence[Window]) -> str:
 def state_badge(state: str) -> SafeString:
     """Return a card's state as a badge."""
     known = CardState(state)
-    return badge(known.label, CARD_COLOURS[known])
+    return badge(known.label, CARD_COLOURS[known], _("its state at the carrier"))
 
 
 def real_name_badge(state: str) -> SafeString:
     """Return as a badge whether the card's user has shown who he is."""
     known = RealName(state)
-    return badge(known.label, REAL_NAME_COLOURS[known])
+    return badge(known.label, REAL_NAME_COLOURS[known], _("whether its user has shown who he is"))
 
 
 def polled_badge(card: Card) -> SafeString:
@@ -122,7 +128,7 @@ def polled_badge(card: Card) -> SafeString:
     return badge(_("on"), "green")
 
 
-def failing_badge(checks: Sequence[CardCheck], now: datetime) -> SafeString:
+def failing_badge(checks: Sequence[CardCheck]) -> SafeString:
     """Return as a badge which of a card's checks fail; nothing where none does."""
     failing = [check for check in checks if check.failures]
     if not failing:
@@ -132,10 +138,10 @@ def failing_badge(checks: Sequence[CardCheck], now: datetime) -> SafeString:
 
 
 def usage(card: Card) -> SafeString:
-    """Return what is used of a card's allowance, as a bar with figures; a dash where nothing is known."""
+    """Return what is used of a card's allowance, as a bar with figures; nothing where that is not known."""
     used, allowance = card.used_bytes, card.allowance_bytes
     if used is None:
-        return DASH
+        return SafeString()
     if not allowance:
         return format_html('<span class="figures">{}</span>', volume(used))
     percent = min(100, used * 100 // allowance)
@@ -204,12 +210,16 @@ def error(check: CardCheck) -> SafeString:
 def conditions(tier: PollingTier) -> str:
     """Return in words which cards a tier is for."""
     parts = [
-        ", ".join(str(CardState(state).label) for state in tier.states),
-        ", ".join(str(RealName(state).label) for state in tier.real_name_states),
-        ", ".join(tier.packages),
+        _condition(_("state"), [str(CardState(state).label) for state in tier.states]),
+        _condition(_("real name"), [str(RealName(state).label) for state in tier.real_name_states]),
+        _condition(_("package"), tier.packages),
         _share(tier),
     ]
     return " · ".join(filter(None, parts)) or _("every card")
+
+
+def _condition(what: str, words: Sequence[str]) -> str:
+    return f"{what}: {', '.join(words)}" if words else ""
 
 
 def _share(tier: PollingTier) -> str:
@@ -224,8 +234,3 @@ def _share(tier: PollingTier) -> str:
 def each(seconds: int | None) -> SafeString:
     """Return how often something is checked; a dash where it is not."""
     return DASH if seconds is None else format_html("{}", span(timedelta(seconds=seconds)))
-
-
-def lines(sentences: Sequence[str]) -> SafeString:
-    """Return sentences one below the other."""
-    return format_html_join("", "<div>{}</div>", ((sentence,) for sentence in sentences))

@@ -21,7 +21,16 @@ from scheduler.polling.system_settings import Settings
 from tests.quotas.admin.desk import asked_by
 from tests.scheduler.polling.factories import HOUR, MINUTE, facts, make_account, make_cards, make_checks, make_tier
 
-MODELS = ("carrieraccount", "pollingparams", "card", "cardcheck", "cardchange", "device", "pollingtier", "systemsetting")
+MODELS = (
+    "carrieraccount",
+    "pollingparams",
+    "card",
+    "cardcheck",
+    "cardchange",
+    "device",
+    "pollingtier",
+    "systemsetting",
+)
 LISTS = tuple(model for model in MODELS if model != "pollingparams")
 KEY = "k-8f2e71-hush"
 CARRIER = "https://carrier.example.org"
@@ -61,8 +70,7 @@ def put_in_order(account: CarrierAccount) -> None:
 
 
 def make_fleet(rows: int) -> None:
-    """Insert so many accounts, each with a device, a tier and a card in order of which a check fails and a value
-    changed."""
+    """Insert so many accounts, each with a device, a tier and a card of which a check fails and a value changed."""
     now = database_now()
     for _ in range(rows):
         number = next(_numbers)
@@ -72,7 +80,6 @@ def make_fleet(rows: int) -> None:
         make_failing(card)
         make_checks([card], CheckType.CARD_STATUS, value="active", succeeded_at=now, due_at=now + HOUR)
         CardChange.objects.create(card=card, field="state", before="active", after="stopped", at=now)
-        put_in_order(account)
 
 
 # --- people and addresses ------------------------------------------------------------------------------------------
