@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 
 from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
 
 from alerts.channels.base import Letter, Verdict
 from alerts.channels.email import as_mail
@@ -16,7 +17,9 @@ from alerts.channels.registry import EMAIL
 from alerts.states import DeliveryOutcome
 from project.kit.bounded import within
 
-_UNWRITABLE = "The letter cannot be written. Check the channel's addresses and the one that letters come from."
+_UNWRITABLE = (
+    "The letter cannot be written. Check the channel's addresses, the one that letters come from, and EMAIL_*."
+)
 _UNREACHED = "The mail server (EMAIL_HOST) cannot be reached, or takes no letters now. It is tried again."
 
 
@@ -32,7 +35,7 @@ def mail(letter: Letter, *, step_seconds: float, timeout_seconds: float) -> Verd
         within(timeout_seconds, dispatch.perform, name="mail")
     except (smtplib.SMTPException, OSError) as error:
         return dispatch.ended(error)
-    except ValueError:  # of Django and the standard library, of a line end in a header or an address that is none
+    except ValueError:  # of Django and the standard library: a line end in a header, no address, contrary settings
         return Verdict(DeliveryOutcome.PERMANENT, "", _UNWRITABLE)
     return EMAIL.judge(None)
 
@@ -41,20 +44,21 @@ class _Dispatch:
     """One letter on its way, and how far it came."""
 
     def __init__(self, letter: EmailMultiAlternatives, step_seconds: float) -> None:
-        self._letter = letter
-        self._backend = get_connection(timeout=step_seconds)
+        self._letter, self._step_seconds = letter, step_seconds
+        self._backend: BaseEmailBackend | None = None
         self._lock = threading.Lock()
         self._begun = self._taken = self._over = False
 
     def perform(self) -> None:
         """Send it, unless the time is over before it has begun."""
-        self._backend.open()
+        self._backend = backend = get_connection(timeout=self._step_seconds)
+        backend.open()
         try:
             if self._begin():
-                self._backend.send_messages([self._letter])
+                backend.send_messages([self._letter])
                 self._taken = True
         finally:
-            self._backend.close()
+            backend.close()
 
     def ended(self, error: Exception) -> Verdict:
         """Stop it, and return what is known: it took too long, or the error came."""

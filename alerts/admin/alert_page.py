@@ -25,7 +25,7 @@ def overview(alert: Alert, now: datetime) -> dict[str, Any]:
     before = Alert.objects.filter(fingerprint=alert.fingerprint).exclude(pk=alert.pk).order_by("-first_at")
     return {
         "badges": format_html("{} {}", cells.severity_badge(alert.severity), cells.state_badge(alert)),
-        "since": when(alert.first_at, now),
+        "since": when(alert.resolved_at or alert.first_at, now),
         "next_step": _next_step(alert),
         "facts": _facts(alert, now),
         "events": [_event_line(event, now) for event in _latest_events(alert)],

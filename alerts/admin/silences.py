@@ -74,8 +74,9 @@ class SilenceAdmin(PanelAdmin):
         super().save_model(request, obj, form, change)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Show the form, with the kinds to choose from."""
-        return super().render_change_form(request, {**context, "kinds": KINDS.items()}, *args, **kwargs)
+        """Show the form, with the kinds to choose from and one way to save."""
+        ours = {"kinds": KINDS.items(), "show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().render_change_form(request, {**context, **ours}, *args, **kwargs)
 
     @admin.display(description=gettext_lazy("state"))
     def standing(self, silence: Silence) -> SafeString:

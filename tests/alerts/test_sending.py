@@ -145,6 +145,12 @@ def test_a_letter_goes_to_each_recipient_and_one_that_cannot_be_written_is_a_ver
     assert len(mail.outbox) == 1
 
 
+def test_settings_of_mail_that_contradict_each_other_are_a_verdict(settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = True
+    assert outcome("a@example.org", format="email") == (DeliveryOutcome.PERMANENT, None)
+
+
 def test_a_format_that_there_is_not_any_more_is_a_verdict() -> None:
     assert outcome("https://example.org/", format="pager") == (DeliveryOutcome.PERMANENT, None)
 
