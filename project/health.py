@@ -47,9 +47,14 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """Say for each part whether it is ready; 503 if one is not."""
-    parts = {name: _answer(check) for name, check in CHECKS.items()}
-    ready = all(part["ok"] for part in parts.values())
-    return JsonResponse({"ready": ready, "parts": parts}, status=200 if ready else 503)
+    found = parts()
+    ready = all(part["ok"] for part in found.values())
+    return JsonResponse({"ready": ready, "parts": found}, status=200 if ready else 503)
+
+
+def parts() -> dict[str, dict[str, str | bool]]:
+    """Return of each part whether it is ready (`ok`), and a sentence about it (`says`)."""
+    return {name: _answer(check) for name, check in CHECKS.items()}
 
 
 def scan_states(now: datetime) -> list[ScanState]:
@@ -86,12 +91,16 @@ def _check_migrations() -> str:
 
 
 def _check_redis() -> str:
-    client = redis.Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=REDIS_SECONDS, socket_timeout=REDIS_SECONDS, retry=None
-    )
-    with client:
+    with redis_client() as client:
         client.ping()
     return "It answers."
+
+
+def redis_client() -> redis.Redis:
+    """Return a client that gives up soon; whoever asks for it closes it."""
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=REDIS_SECONDS, socket_timeout=REDIS_SECONDS, retry=None
+    )
 
 
 def _check_scans() -> str:
