@@ -66,6 +66,8 @@ class CardForm(VersionLockedForm):
         instance = kwargs.get("instance")
         initial = {**(self.initial_values(instance) if instance else {}), **(kwargs.pop("initial", None) or {})}
         super().__init__(*args, initial=initial, **kwargs)
+        if self.instance.pk:
+            self.fields.pop("iccid", None)
         if "account" in self.fields:
             for link in ("can_add_related", "can_change_related", "can_view_related"):
                 setattr(self.fields["account"].widget, link, False)

@@ -91,6 +91,10 @@ class TierForm(VersionLockedForm):
         else:
             defining.save_tier(tier, expected_version=self.cleaned_data["expected_version"])
 
+    def _get_validation_exclusions(self) -> set[str]:
+        """Leave the constraints on the intervals to the domain, whose sentences name the fields."""
+        return {*super()._get_validation_exclusions(), *(f"{check}_seconds" for check in CheckType)}  # type: ignore[misc]
+
     def _post_clean(self) -> None:
         """Let the domain look at what was typed; the row is locked by now, if there is one."""
         super()._post_clean()

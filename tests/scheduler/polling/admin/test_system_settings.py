@@ -1,0 +1,114 @@
+"""Every setting is shown, set or not; it changes with a reason if it is what was seen, and goes back to its default."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from project.kit.clock import database_now
+from scheduler.polling import system_settings
+from scheduler.polling.models import SystemSetting
+from tests.quotas.admin.desk import asked_by
+from tests.scheduler.admin.panel import chief, name_of, text_of, told
+from tests.scheduler.polling.admin.desk import confirm, list_of, page_of, viewer
+
+pytestmark = pytest.mark.django_db
+
+TIMEOUT = SystemSetting(key="polling.steps.timeout")
+
+
+def set_timeout(seconds: int) -> SystemSetting:
+    """Set the timeout past the panel, as somebody else."""
+    return system_settings.change(TIMEOUT.key, seconds, actor="ann", now=database_now())
+
+
+def test_every_setting_is_shown_with_its_meaning_its_value_and_its_default() -> None:
+    set_timeout(30)
+    text = text_of(viewer().get(list_of("systemsetting")))
+    assert all(key in text for key in system_settings.FIELDS)
+    assert "polling.steps.timeout Seconds that one check of a card may take. 30 set by ann, now 20" in text
+    assert "polling.scheduler.mode" in text
+
+
+def test_the_list_asks_one_question_of_the_settings() -> None:
+    client = chief()
+    with CaptureQueriesContext(connection) as captured:
+        client.get(list_of("systemsetting"))
+    assert len([query for query in captured if "polling_systemsetting" in query["sql"]]) == 1
+
+
+@pytest.mark.parametrize("key", system_settings.FIELDS)
+def test_every_setting_has_a_page_with_its_json_schema(key: str) -> None:
+    response = viewer().get(page_of(SystemSetting(key=key)))
+    assert response.status_code == 200
+    assert "default" in text_of(response)
+    assert '"description"' in text_of(response)
+
+
+def test_there_is_no_page_of_what_is_no_setting() -> None:
+    assert chief().get(page_of(SystemSetting(key="polling.no.such"))).status_code == 302
+    assert chief().get(page_of(SystemSetting(key="polling.no.such"), "action", "change")).status_code == 404
+
+
+def test_a_setting_is_changed_with_a_reason_and_says_who_did() -> None:
+    client = chief()
+    response = confirm(client, TIMEOUT, "change", value="30", reason="Slow carriers.")
+    assert told(response) == ["polling.steps.timeout is 30."]
+    row = SystemSetting.objects.get()
+    assert (row.value, row.changed_by, row.version) == (30, name_of(client), 1)
+    assert LogEntry.objects.get().change_message == "Change: Slow carriers."
+    assert "30 set" in text_of(client.get(page_of(TIMEOUT)))
+
+
+def test_a_word_may_be_typed_without_its_quotes() -> None:
+    mode = SystemSetting(key="polling.scheduler.mode")
+    confirm(chief(), mode, "change", value="legacy", reason="Back.")
+    assert SystemSetting.objects.get().value == "legacy"
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [("0", "greater than or equal to 1"), ('"x"', "valid integer"), ("[1", "valid integer"), ("", "required")],
+)
+def test_a_bad_value_is_refused_on_its_field_and_what_held_stays(value: str, says: str) -> None:
+    set_timeout(30)
+    response = confirm(chief(), TIMEOUT, "change", value=value, reason="A try.")
+    assert says in " ".join(response.context["form"].errors["value"])  # type: ignore[attr-defined]
+    assert SystemSetting.objects.get().value == 30
+
+
+def test_a_change_needs_a_reason() -> None:
+    assert "This field is required." in text_of(confirm(chief(), TIMEOUT, "change", value="30"))
+    assert not SystemSetting.objects.exists()
+
+
+@pytest.mark.parametrize("before", [None, 25])
+def test_what_somebody_else_changed_meanwhile_is_not_overwritten(before: int | None) -> None:
+    client = chief()
+    if before is not None:
+        set_timeout(before)
+    page = client.get(page_of(TIMEOUT, "action", "change"))
+    set_timeout(40)
+    address = page_of(TIMEOUT, "action", "change")
+    response = client.post(address, asked_by(page, value="30", reason="Slow carriers."))
+    assert response.status_code == 409
+    assert "It is 40 now" in text_of(response)
+    assert SystemSetting.objects.get().value == 40
+
+
+def test_a_setting_goes_back_to_its_default() -> None:
+    set_timeout(30)
+    client = chief()
+    assert told(confirm(client, TIMEOUT, "default", reason="They are quick again."))[0].startswith("The default of")
+    assert not SystemSetting.objects.exists()
+    assert told(client.get(page_of(TIMEOUT, "action", "default")))[-1] == "Its default holds already."
+
+
+def test_only_who_may_change_settings_is_offered_to() -> None:
+    address = page_of(TIMEOUT, "action", "change")
+    assert address not in viewer().get(page_of(TIMEOUT)).content.decode()
+    assert viewer().post(address, {"value": "30", "reason": "x", "seen": "0"}).status_code == 403
+    client = viewer("change_systemsetting")
+    assert address in client.get(page_of(TIMEOUT)).content.decode()
+    confirm(client, TIMEOUT, "change", value="30", reason="Slow carriers.")
+    assert SystemSetting.objects.get().value == 30
