@@ -37,12 +37,13 @@ def asked(
     credentials: Mapping[str, str],
     ask: Callable[[Gateway], Awaitable[Outcome]],
     gate: Any = None,
+    kind: str = "http_json",
 ) -> Outcome:
     """Open the gateway of these settings, and return what `ask` brings."""
 
     async def run() -> Outcome:
         async with open_session() as http:
-            return await ask(read_access("http_json", settings, credentials).open(http, gate or CountingGate()))
+            return await ask(read_access(kind, settings, credentials).open(http, gate or CountingGate()))
 
     return asyncio.run(run())
 
