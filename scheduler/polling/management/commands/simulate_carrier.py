@@ -1,6 +1,7 @@
 """manage.py simulate_carrier: a carrier that does not exist, for trying out, for tests and for measuring."""
 
 import asyncio
+import os
 import signal
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -39,18 +40,18 @@ class Command(BaseCommand):
             plans = [_main_of(options), *map(plan_of, options["account"])]
         except BadPlan as error:
             raise CommandError(str(error)) from error
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
         self._serve(CarrierServer(plans), options["host"], options["port"])
 
     def _serve(self, server: CarrierServer, host: str, port: int) -> None:
         try:
-            asyncio.run(serve(server, host, port, lambda port: self._tell(f"http://{host}:{port}")))
+            asyncio.run(serve(server, host, port, lambda port: self._begin(f"http://{host}:{port}")))
         except OSError as error:
             raise CommandError(f"The port {port} cannot be had: {error.strerror}.") from error
         except KeyboardInterrupt:
             return
 
-    def _tell(self, url: str) -> None:
+    def _begin(self, url: str) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, os._exit, 0)  # there is nothing to tidy up
         self.stdout.write(f"Listening on {url}. What was counted: {url}/_stats")
         self.stdout.flush()
 
