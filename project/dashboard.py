@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from alerts.admin import questions as alert_questions
 from alerts.models import Alert
+from project import polling_panel
 from project.health import ScanState, scan_states
 from project.kit.admin import badge, when
 from project.kit.clock import database_now
@@ -104,6 +105,8 @@ def home(request: HttpRequest) -> dict[str, Any]:
         }
     if request.user.has_perm("quotas.view_quota"):
         context |= {"quotas": _quota_tiles(now), "short_quotas": _short_quota_lines(now)}
+    if request.user.has_perm("polling.view_carrieraccount"):
+        context |= {"polling": polling_panel.lines(now)}
     return context
 
 
