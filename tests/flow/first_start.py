@@ -21,7 +21,7 @@ from tests.starting import Start, login
 BUILT_IN = {"command", "management", "http", "celery"}
 START_SECONDS = 180  # with downloads; the README promises it
 RUN_SECONDS = 180
-STOP_SECONDS = 15
+STOP_SECONDS = 20  # a runner takes up to ten, and the servers stop after it
 POLL_SECONDS = 60  # the first cards are asked about within the first minute; see project/tryout_fleet.py
 ACCOUNTS = 4
 
