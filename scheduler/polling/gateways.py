@@ -19,6 +19,7 @@ from scheduler.polling.calling import AccountGate, Places
 from scheduler.polling.carriers.base import CarrierError, Gateway
 from scheduler.polling.carriers.registry import BadSettings, read_access
 from scheduler.polling.queue.keys import key_of, limiter_name
+from scheduler.polling.sharing import SharedToken
 from scheduler.polling.states import ErrorClass
 from scheduler.polling.traffic import Meters
 
@@ -106,7 +107,8 @@ class Gateways:
         gate = AccountGate(limiter, places, max_wait, self.meters.of(account.id))
         try:
             credentials = json.loads(account.credentials.reveal() or "{}")
-            gateway = read_access(account.gateway, account.settings, credentials).open(self._http, gate)
+            shared = SharedToken(self._redis, account.id, [account.settings, credentials])
+            gateway = read_access(account.gateway, account.settings, credentials).open(self._http, gate, shared)
         except (UnreadableSecret, BadSettings, BadAddress) as error:
             raise CarrierError(ErrorClass.AUTH, f"The account cannot be used: {error}") from None
         return Access(account, gateway, asyncio.Semaphore(params.card_max_in_flight), time.monotonic())
