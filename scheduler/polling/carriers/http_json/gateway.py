@@ -101,20 +101,22 @@ class HttpJson(Gateway):
                 raise
 
     async def _ask(self, endpoint: str, call: Call, card: CardRef) -> Answer:
+        if self._ids is None or LOOKED_UP not in call.asked_by:
+            return await self._line.ask(draft(endpoint, call, numbers_of(card, call)), _aim(call))
+        was_kept = self._ids.keeps(card)
         try:
-            return await self._send(endpoint, call, card)
+            return await self._ask_by_id(self._ids, endpoint, call, card)
         except CarrierError as error:
-            stale = error.error_class is ErrorClass.CARD_MISSING and LOOKED_UP in call.asked_by
-            if not (stale and self._ids and self._ids.forget(card)):
+            if error.error_class is not ErrorClass.CARD_MISSING:
                 raise
-        return await self._send(endpoint, call, card)  # the carrier may know the card by another number by now
+            self._ids.forget(card)
+            if not was_kept:
+                raise
+        return await self._ask_by_id(self._ids, endpoint, call, card)  # it may have another number by now
 
-    async def _send(self, endpoint: str, call: Call, card: CardRef) -> Answer:
-        numbers = numbers_of(card, call)
-        if self._ids and LOOKED_UP in call.asked_by:
-            numbers[LOOKED_UP] = await self._ids.of(card)
-        aim = Aim.CARDS if isinstance(call, Check) and call.among else Aim.CARD
-        return await self._line.ask(draft(endpoint, call, numbers), aim)
+    async def _ask_by_id(self, ids: CarrierIds, endpoint: str, call: Call, card: CardRef) -> Answer:
+        numbers = numbers_of(card, call) | {LOOKED_UP: await ids.of(card)}
+        return await self._line.ask(draft(endpoint, call, numbers), _aim(call))
 
     # --- many cards --------------------------------------------------------------------------------------------
 
@@ -137,3 +139,8 @@ class HttpJson(Gateway):
 
     def _reader(self, check: CheckType, fields: Fields) -> Reader:
         return Reader(check, fields, self._settings.zone, self._judge.host, self._judge.secrets.quoted)
+
+
+def _aim(call: Call) -> Aim:
+    """Return what a call is about: a list that is not there is the address, and not the card."""
+    return Aim.CARDS if isinstance(call, Check) and call.among else Aim.CARD

@@ -33,9 +33,13 @@ class CarrierIds:
         """
         return self._kept.get(card.iccid) or await self._look_up(card)
 
-    def forget(self, card: CardRef) -> bool:
-        """Forget the number, which the carrier does not know any more, and tell whether there was one."""
-        return self._kept.pop(card.iccid, None) is not None
+    def keeps(self, card: CardRef) -> bool:
+        """Tell whether the number was looked up before."""
+        return card.iccid in self._kept
+
+    def forget(self, card: CardRef) -> None:
+        """Forget the number, which the carrier does not know any more."""
+        self._kept.pop(card.iccid, None)
 
     async def _look_up(self, card: CardRef) -> str:
         numbers = numbers_of(card, self._lookup)

@@ -115,24 +115,30 @@ def test_a_number_is_looked_up_once(scripted: ScriptedCarrier) -> None:
     assert [line for line, _ in sent(scripted)].count(SEARCH) == 1
 
 
+def test_a_number_that_was_just_looked_up_and_is_unknown_is_not_looked_up_again(scripted: ScriptedCarrier) -> None:
+    assert refused(EMNIFY, scripted, "stop", 404, {}, b"").error_class is Is.CARD_MISSING
+
+    assert [line for line, _ in sent(scripted)] == ["POST /authenticate", SEARCH, "PATCH /sim/7001"]
+
+
 def test_a_number_that_the_carrier_does_not_know_any_more_is_looked_up_anew(scripted: ScriptedCarrier) -> None:
-    numbers = iter([7001, 8002])
+    numbers, unknown = iter([7001, 8002]), set[str]()
 
     def answer(asked: Asked) -> bytes:
         if asked.line.startswith("POST"):
             return reply(b'{"auth_token": "t"}')
         if asked.line.startswith(SEARCH):
             return reply(json.dumps([FOUND | {"id": next(numbers)}]).encode())
-        return reply(b"", 404 if "7001" in asked.line else 204)
+        return reply(b"", 404 if asked.line.split()[1] in unknown else 204)
+
+    async def stop_and_resume(gateway: Gateway) -> None:
+        await gateway.stop(CARD)
+        unknown.add("/sim/7001")
+        await gateway.resume(CARD)
 
     scripted.answer = answer
 
-    asked_of_script(EMNIFY, scripted, lambda gateway: gateway.stop(CARD))
+    asked_of_script(EMNIFY, scripted, stop_and_resume)
 
-    assert [line for line, _ in sent(scripted)] == [
-        "POST /authenticate",
-        SEARCH,
-        "PATCH /sim/7001",
-        SEARCH,
-        "PATCH /sim/8002",
-    ]
+    changes = ["PATCH /sim/7001", "PATCH /sim/7001", SEARCH, "PATCH /sim/8002"]
+    assert [line for line, _ in sent(scripted)] == ["POST /authenticate", SEARCH, *changes]
