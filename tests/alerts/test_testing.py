@@ -53,7 +53,7 @@ def test_a_test_says_that_it_is_one_and_what_receiving_it_proves_and_what_not(mo
     assert url == "https://hooks.example.org/token"
     assert told["telling"] == "test"
     assert told["summary"].startswith("[test] ")
-    assert "proves that the channel's address and its signature are right" in told["text"]
+    assert "proves that the channel's address is right, and its signature where one is checked" in told["text"]
     assert "does not prove that any alert is sent here" in told["text"]
 
 
