@@ -97,7 +97,10 @@ class Stepping:
         outcome = given.get(card.id)
         if outcome is None and (work.held.is_lost or self._access.in_peace):
             raise _Interrupted
-        self._note(work.polled, check, outcome or await self._outcome(check, card, work.held))
+        outcome = outcome or await self._outcome(check, card, work.held)
+        if isinstance(outcome, CarrierError) and work.held.is_lost:
+            raise _Interrupted  # a process that stood still takes that for the carrier's silence
+        self._note(work.polled, check, outcome)
 
     async def _outcome(self, check: CheckType, card: CardRef, held: Held) -> Outcome:
         try:

@@ -13,16 +13,19 @@ from scheduler.polling.queue.keys import key_of
 
 
 class Ledger:
-    """What the rows of the checks said whenever it was looked at: none may ever go back to an earlier claim."""
+    """What the rows of the checks said whenever it was looked at: none may ever go back to an earlier claim, or say
+    that it failed, which its next answer would hide.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[tuple[int, str], tuple[int, datetime]] = {}
         self.writes = 0
 
     def look(self) -> None:
-        """Assert that each check is as it was, or as a later claim has written it."""
-        rows = CardCheck.objects.values_list("card_id", "type", "token", "checked_at")
-        for card, check, *written in rows:
+        """Assert that each check is as it was, or as a later claim has written it, and has not failed."""
+        rows = CardCheck.objects.values_list("card_id", "type", "error", "token", "checked_at")
+        for card, check, error, *written in rows:
+            assert not error, (card, check, error)
             before = self._seen.get((card, check))
             now = (written[0], written[1])
             assert before is None or before == now or before[0] < now[0], (card, check, before, now)

@@ -121,6 +121,19 @@ def test_a_wait_for_the_limiter_that_is_too_long_is_no_failure_and_comes_again_t
     assert (work.polled.asked, work.polled.again_at) == ([], NOW + waits)
 
 
+def test_what_failed_while_the_card_was_lost_is_no_result_and_what_was_answered_is() -> None:
+    async def loses(card: CardRef) -> Reading:
+        works[card.id].held.lost = True
+        if card.id == 1:
+            raise SERVER_ERROR
+        return ACTIVE
+
+    works = {card: work_on(card, STATUS) for card in (1, 2)}
+    poll(ScriptedGateway({STATUS: loses}), *works.values())
+    assert works[1].polled.asked == []
+    assert [asked.reading for asked in works[2].polled.asked] == [ACTIVE]
+
+
 def test_no_check_is_begun_after_the_card_was_lost() -> None:
     work = work_on(1, STATUS, USAGE)
 
