@@ -16,8 +16,8 @@ from project.kit.clock import database_now, elapsed
 TITLE = "This is a test"
 TEXT = (
     "Somebody tries whether messages arrive here; nothing is wrong.\n"
-    "That you read this proves that the channel's address is right, and its signature where one is checked, and that its"
-    " receiver takes messages.\n"
+    "That you read this proves that the channel's address is right, and its signature where one is checked, and that"
+    " its receiver takes messages.\n"
     "It does not prove that any alert is sent here: the channel's kinds, severity and labels choose those, and silences"
     " and quiet hours hold them back."
 )
