@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -30,7 +31,7 @@ def overview(account: CarrierAccount, live: Live, now: datetime) -> dict[str, An
     return {
         "badge": cells.account_badge(account, live, now),
         "next_step": _next_step(account, live, now),
-        "live_facts": _live_facts(live),
+        "live_facts": _live_facts(account, live),
         "rebuild": _rebuild(live, now),
         "parameters": _parameters(account),
         "params_said": _params_said(account, now),
@@ -77,13 +78,13 @@ def _next_step(account: CarrierAccount, live: Live, now: datetime) -> str:
     return ""
 
 
-def _live_facts(live: Live) -> list[tuple[str, Any]]:
+def _live_facts(account: CarrierAccount, live: Live) -> list[tuple[str, Any]]:
     """Return what is in order, as labels and values."""
     counts = live.counts
     if counts is None:
         return []
     return [
-        (_("cards in order"), cells.number(counts.cards)),
+        (_("cards in order"), _cards_link(account, counts.cards)),
         (_("due"), cells.number(counts.due)),
         (_("in work"), cells.number(counts.running)),
         (_("asked for"), cells.number(counts.asked)),
@@ -92,6 +93,11 @@ def _live_facts(live: Live) -> list[tuple[str, Any]]:
         (_("leases expired"), cells.number(counts.lease_expired)),
         (_("finished too late"), cells.number(counts.stale_finish)),
     ]
+
+
+def _cards_link(account: CarrierAccount, count: int) -> SafeString:
+    address = f"{reverse('admin:polling_card_changelist')}?account={account.pk}"
+    return format_html('<a href="{}">{}</a>', address, f"{count:,}")
 
 
 def _rebuild(live: Live, now: datetime) -> dict[str, Any] | None:
@@ -120,7 +126,8 @@ def _parameters(account: CarrierAccount) -> list[dict[str, Any]]:
         held = accounts.params_of(account)
     except LimiterError as error:
         return [{"label": _("rate windows"), "value": str(error), "mark": badge(_("wrong"), "red"), "help": ""}]
-    return [_parameter_line(name, held) for name in DEFAULTS]
+    first = ("rate_windows", "max_concurrency")
+    return [_parameter_line(name, held) for name in (*first, *(name for name in DEFAULTS if name not in first))]
 
 
 def _parameter_line(name: str, held: Params) -> dict[str, Any]:

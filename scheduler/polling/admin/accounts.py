@@ -100,19 +100,19 @@ class CarrierAccountAdmin(BulkActionsMixin, EditedApartMixin):
         known = _live(account)
         if known.progress is not None and known.progress.under_way:
             return cells.rebuild_bar(known.progress)
-        return cells.number(known.counts.cards if known.counts else None, _("cards"))
+        return cells.named(_("cards"), cells.number(known.counts.cards if known.counts else None))
 
     @admin.display(description=gettext_lazy("due"))
     def due(self, account: CarrierAccount) -> SafeString:
         """How many of them wait for their turn."""
         counts = _live(account).counts
-        return cells.number(counts.due if counts else None, _("due"))
+        return cells.named(_("due"), cells.number(counts.due if counts else None))
 
     @admin.display(description=gettext_lazy("in work"))
     def in_work(self, account: CarrierAccount) -> SafeString:
         """How many are claimed."""
         counts = _live(account).counts
-        return cells.number(counts.running if counts else None, _("in work"))
+        return cells.named(_("in work"), cells.number(counts.running if counts else None))
 
     @admin.display(description=gettext_lazy("rate"))
     def paced(self, account: CarrierAccount) -> str | SafeString:
@@ -126,7 +126,7 @@ class CarrierAccountAdmin(BulkActionsMixin, EditedApartMixin):
     def most_in_work(self, account: CarrierAccount) -> SafeString:
         """How many cards may be claimed at once."""
         try:
-            return cells.number(accounts.params_of(account).inflight_limit, _("at most in work"))
+            return cells.named(_("at most"), cells.number(accounts.params_of(account).inflight_limit))
         except LimiterError:
             return cells.number(None)
 
@@ -170,10 +170,12 @@ class CarrierAccountAdmin(BulkActionsMixin, EditedApartMixin):
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Show the form, with what each gateway takes below it."""
+        chosen = context["adminform"].form["gateway"].value() or next(iter(KINDS))
         context["gateways"] = [
             {
                 "name": kind.name,
                 "label": kind.label,
+                "open": kind.name == chosen,
                 "settings": schemas.sheets(_("Settings"), kind.settings),
                 "credentials": schemas.sheets(_("Credentials"), kind.credentials),
             }

@@ -31,7 +31,7 @@ def overview(card: Card, now: datetime) -> dict[str, Any]:
         "usage": cells.usage(card),
         "facts": _facts(card, now),
         "checks": [_check_line(check, now) for check in sorted(checks, key=_place)],
-        "changes": [change_line(change, now) for change in _latest_changes(card)],
+        "changes": [_change_line(change, now) for change in _latest_changes(card)],
         "alerts": alert_lines([failures.fingerprint(card.pk, check) for check in CheckType], now),
         "others": [_other_line(other) for other in _others_in_device(card)],
     }
@@ -53,8 +53,6 @@ def _facts(card: Card, now: datetime) -> list[tuple[str, Any]]:
         ("MSISDN", card.msisdn),
         ("IMSI", card.imsi),
         (_("package"), card.package),
-        (_("used"), cells.volume(card.used_bytes) if card.used_bytes is not None else ""),
-        (_("allowance"), cells.volume(card.allowance_bytes) if card.allowance_bytes is not None else ""),
         (_("reset day"), card.reset_day),
         (_("added"), when(card.created_at, now)),
         (_("changed by hand"), when(card.updated_at, now) if card.version > 1 else ""),
@@ -90,13 +88,11 @@ def _latest_changes(card: Card) -> Iterable[CardChange]:
     return CardChange.objects.filter(card=card).order_by("-id")[:CHANGES_SHOWN]
 
 
-def change_line(change: CardChange, now: datetime) -> dict[str, Any]:
-    """Return a line about a value that changed."""
+def _change_line(change: CardChange, now: datetime) -> dict[str, Any]:
     return {
         "at": when(change.at, now),
         "field": field_label(change.field),
-        "before": changed_value(change.field, change.before),
-        "after": changed_value(change.field, change.after),
+        "change": changed(change),
     }
 
 
@@ -106,8 +102,13 @@ def field_label(name: str) -> str:
     return known.get(name, name)
 
 
-def changed_value(field: str, text: str) -> SafeString:
-    """Return one side of a change; words of ours by their names."""
+def changed(change: CardChange) -> SafeString:
+    """Return what a value was and what it became; words of ours by their names."""
+    before, after = _side(change.field, change.before), _side(change.field, change.after)
+    return format_html('<span class="quiet">{} →</span> {}', before, after)
+
+
+def _side(field: str, text: str) -> SafeString:
     if not text:
         return DASH
     if field in _WORDS and text in _WORDS[field].values:

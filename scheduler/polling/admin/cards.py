@@ -85,7 +85,7 @@ class CardAdmin(BulkActionsMixin, EditedApartMixin):
     @admin.display(description=gettext_lazy("real name"))
     def real_name(self, card: Card) -> SafeString:
         """Whether its user has shown who he is."""
-        return cells.real_name_badge(card.real_name_state)
+        return cells.named(_("real name"), cells.real_name_badge(card.real_name_state))
 
     @admin.display(description=gettext_lazy("used"))
     def used(self, card: Card) -> SafeString:
@@ -95,18 +95,18 @@ class CardAdmin(BulkActionsMixin, EditedApartMixin):
     @admin.display(description=gettext_lazy("polled"))
     def polled(self, card: Card) -> SafeString:
         """Whether it is polled."""
-        return cells.polled_badge(card)
+        return cells.named(_("polled"), cells.polled_badge(card))
 
     @admin.display(description=gettext_lazy("fails"))
     def failing(self, card: Card) -> SafeString:
         """Which of its checks fail."""
-        return cells.failing_badge(list(card.checks.all()))
+        return cells.named(_("fails"), cells.failing_badge(list(card.checks.all())))
 
     @admin.display(description=gettext_lazy("due"))
     def next_due(self, card: Card) -> SafeString:
         """When its next check is due."""
         due = [check.due_at for check in card.checks.all() if check.due_at is not None]
-        return when(min(due), seen_at(card)) if due else SafeString()
+        return cells.named(_("due"), when(min(due), seen_at(card)) if due else "")
 
     # --- the page ----------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from project.kit.admin import DASH, badge, relative, span
+from project.kit.admin import DASH, Text, badge, relative, span
 from quotas.ratelimit import Window
 from scheduler.admin.cells import short
 from scheduler.polling.admin.live import Live
@@ -38,6 +38,11 @@ REAL_NAME_COLOURS = {
 PATIENCE = timedelta(minutes=1)
 NEARLY_USED_PERCENT = 80
 BYTES = "B"
+
+
+def named(name: Text, cell: str | SafeString) -> SafeString:
+    """Return the cell of a list with its name before it on narrow screens, where lists have no heads; none if empty."""
+    return format_html('<span class="narrow-only quiet">{} </span>{}', name, cell) if cell else SafeString()
 
 
 # --- accounts --------------------------------------------------------------------------------------------------
@@ -83,15 +88,9 @@ def rebuild_bar(progress: Progress) -> SafeString:
     )
 
 
-def number(count: int | None, name: str = "") -> SafeString:
-    """Return a number of the live order; a dash where Redis does not say.
-
-    Args:
-        name: of what it is, for narrow screens, where lists have no heads.
-    """
-    if count is None:
-        return DASH
-    return format_html('<span class="figures">{}<span class="narrow-only"> {}</span></span>', f"{count:,}", name)
+def number(count: int | None) -> SafeString:
+    """Return a number of the live order; a dash where Redis does not say."""
+    return DASH if count is None else format_html('<span class="figures">{}</span>', f"{count:,}")
 
 
 def rate(windows: Sequence[Window]) -> str:
@@ -184,10 +183,10 @@ def check_badge(check: CardCheck, now: datetime) -> SafeString:
 
 
 def value(check: CardCheck) -> SafeString:
-    """Return what a check brought last, with its unit; words of ours by their names."""
+    """Return what a check brought last, with its unit; words of ours by their names; nothing where it brought none."""
     known = check.value
     if known is None:
-        return DASH
+        return SafeString()
     if check.unit == BYTES and isinstance(known, int):
         return format_html('<span title="{} B">{}</span>', f"{known:,}", volume(known))
     words: Mapping[str, Any] = {CheckType.CARD_STATUS: CardState, CheckType.REAL_NAME: RealName}

@@ -19,7 +19,7 @@ CARDS_FOUND = 1000
 class CardChangeAdmin(HistoryAdmin):
     """The changes."""
 
-    list_display = ("happened", "of_card", "what", "was", "is_now")
+    list_display = ("happened", "of_card", "what", "change")
     list_display_links = None
     list_filter = (ChangedFieldFilter, CardFilter)
     search_fields = ("card__iccid",)  # see get_search_results
@@ -55,12 +55,7 @@ class CardChangeAdmin(HistoryAdmin):
         """What changed."""
         return card_page.field_label(change.field)
 
-    @admin.display(description=gettext_lazy("before"))
-    def was(self, change: CardChange) -> SafeString:
-        """What it was."""
-        return card_page.changed_value(change.field, change.before)
-
-    @admin.display(description=gettext_lazy("after"))
-    def is_now(self, change: CardChange) -> SafeString:
-        """What it became."""
-        return card_page.changed_value(change.field, change.after)
+    @admin.display(description=gettext_lazy("change"))
+    def change(self, change: CardChange) -> SafeString:
+        """What it was, and what it became."""
+        return card_page.changed(change)

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import HistoryAdmin, seen_at, when
@@ -27,7 +28,7 @@ class CardCheckAdmin(HistoryAdmin):
         """Return the order: of all checks that of an index; the failing ones are few, and those come first that failed
         last."""
         if request.GET.get(str(FailingFilter.parameter_name)) == FailingFilter.EVERY:
-            return ("-card", "type")
+            return ("-card_id", "-type")
         return ("-last_failed_at", "-id")
 
     def for_list(self, rows: QuerySet[CardCheck]) -> QuerySet[CardCheck]:
@@ -65,7 +66,8 @@ class CardCheckAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("as of"))
     def as_of_when(self, check: CardCheck) -> SafeString:
         """For when the carrier said so."""
-        return when(check.as_of or check.succeeded_at, seen_at(check))
+        instant = check.as_of or check.succeeded_at
+        return cells.named(_("as of"), when(instant, seen_at(check)) if instant else "")
 
     @admin.display(description=gettext_lazy("error"))
     def why(self, check: CardCheck) -> SafeString:
@@ -75,9 +77,10 @@ class CardCheckAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("fails since"))
     def since(self, check: CardCheck) -> SafeString:
         """Since when it fails."""
-        return when(check.first_failed_at, seen_at(check))
+        since = check.first_failed_at
+        return cells.named(_("since"), when(since, seen_at(check)) if since else "")
 
     @admin.display(description=gettext_lazy("due"))
     def due(self, check: CardCheck) -> SafeString:
         """When it is made again."""
-        return when(check.due_at, seen_at(check))
+        return cells.named(_("due"), when(check.due_at, seen_at(check)))

@@ -148,22 +148,22 @@ class PollingTierAdmin(EditedApartMixin):
     @admin.display(description=CheckType.REAL_NAME.label)
     def real_name_each(self, tier: PollingTier) -> SafeString:
         """How often the real name is checked."""
-        return cells.each(tier.real_name_seconds)
+        return cells.named(CheckType.REAL_NAME.label, cells.each(tier.real_name_seconds))
 
     @admin.display(description=CheckType.USAGE.label)
     def usage_each(self, tier: PollingTier) -> SafeString:
         """How often usage is checked."""
-        return cells.each(tier.usage_seconds)
+        return cells.named(CheckType.USAGE.label, cells.each(tier.usage_seconds))
 
     @admin.display(description=CheckType.CARD_STATUS.label)
     def card_status_each(self, tier: PollingTier) -> SafeString:
         """How often the status is checked."""
-        return cells.each(tier.card_status_seconds)
+        return cells.named(CheckType.CARD_STATUS.label, cells.each(tier.card_status_seconds))
 
     @admin.display(description=CheckType.PACKAGE.label)
     def package_each(self, tier: PollingTier) -> SafeString:
         """How often the package is checked."""
-        return cells.each(tier.package_seconds)
+        return cells.named(CheckType.PACKAGE.label, cells.each(tier.package_seconds))
 
     # --- the page ----------------------------------------------------------------------------------------------
 

@@ -14,12 +14,12 @@ from scheduler.polling.carriers.base import CardRef, CarrierError
 from scheduler.polling.carriers.simulator import settings_for
 from scheduler.polling.failures import Failure
 from scheduler.polling.fleet.initializing import rebuild
-from scheduler.polling.models import Card, CardChange, CardCheck, CarrierAccount, Device
+from scheduler.polling.models import Card, CardChange, CardCheck, CarrierAccount, Device, PollingTier
 from scheduler.polling.outcomes import Asked, Subject
 from scheduler.polling.states import CheckType, ErrorClass
 from scheduler.polling.system_settings import Settings
 from tests.quotas.admin.desk import asked_by
-from tests.scheduler.polling.factories import HOUR, MINUTE, facts, make_account, make_cards, make_checks, make_tier
+from tests.scheduler.polling.factories import HOUR, MINUTE, facts, iccid, make_account, make_checks
 
 MODELS = (
     "carrieraccount",
@@ -71,15 +71,22 @@ def put_in_order(account: CarrierAccount) -> None:
 
 def make_fleet(rows: int) -> None:
     """Insert so many accounts, each with a device, a tier and a card of which a check fails and a value changed."""
-    now = database_now()
-    for _ in range(rows):
-        number = next(_numbers)
-        account, device = make_account(now=now), Device.objects.create(code=f"device-{number}")
-        make_tier(position=1_000 + number)
-        (card,) = make_cards(account, 1, now=now, device=device, used_bytes=5, allowance_bytes=10)
-        make_failing(card)
-        make_checks([card], CheckType.CARD_STATUS, value="active", succeeded_at=now, due_at=now + HOUR)
-        CardChange.objects.create(card=card, field="state", before="active", after="stopped", at=now)
+    now, numbers = database_now(), [next(_numbers) for _ in range(rows)]
+    times = {"created_at": now, "updated_at": now}
+    accounts = CarrierAccount.objects.bulk_create(
+        CarrierAccount(name=f"carrier {number}", gateway="simulator", **times) for number in numbers
+    )
+    devices = Device.objects.bulk_create(Device(code=f"device-{number}") for number in numbers)
+    PollingTier.objects.bulk_create(PollingTier(position=1_000 + number, name="x") for number in numbers)
+    cards = Card.objects.bulk_create(
+        Card(iccid=iccid(10**9 + number), account=account, device=device, used_bytes=5, allowance_bytes=10, **times)
+        for number, account, device in zip(numbers, accounts, devices, strict=True)
+    )
+    make_checks(cards, CheckType.USAGE, failures=1, first_failed_at=now, last_failed_at=now, error="No answer.")
+    make_checks(cards, CheckType.CARD_STATUS, value="active", succeeded_at=now, due_at=now + HOUR)
+    CardChange.objects.bulk_create(
+        CardChange(card=card, field="state", before="active", after="stopped", at=now) for card in cards
+    )
 
 
 # --- people and addresses ------------------------------------------------------------------------------------------

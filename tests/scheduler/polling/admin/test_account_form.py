@@ -76,7 +76,7 @@ def test_a_name_that_is_taken_is_refused() -> None:
 
 def test_what_the_gateway_takes_stands_below_the_form() -> None:
     text = text_of(chief().get(ADD))
-    assert "What JSON over HTTP takes" in text
+    assert "JSON over HTTP http_json Credentials" in text
     assert "base_url required string" in text
     assert "key secret" in text
 

@@ -111,7 +111,7 @@ def test_the_page_shows_its_checks_its_changes_its_alerts_and_its_neighbours(car
     assert "Package failed 3 times" in text
     assert "no answer in time No answer within 20 s." in text
     assert f"Card {card.iccid}: usage open" in text
-    assert "used 4 MB 5 MB" in text
+    assert "used 4 MB → 5 MB" in text
     assert f"{other.iccid} Beta" in text
 
 

@@ -109,8 +109,8 @@ def test_an_account_says_whether_it_is_polled_how_many_cards_are_in_order_and_ho
     make_tier(usage_seconds=1, card_status_seconds=None)
     put_in_order(account)
     text = text_of(chief().get(list_of("carrieraccount")))
-    assert "Acme polled JSON over HTTP 3" in text
-    assert "5 each 1 s 200" in text
+    assert "Acme polled JSON over HTTP cards 3" in text
+    assert "5 each 1 s at most 200" in text
 
 
 def test_an_account_that_is_held_says_until_when_and_why() -> None:
@@ -161,7 +161,7 @@ def test_a_card_says_how_it_stands_what_is_used_and_what_fails() -> None:
     card.save()
     make_failing(card)
     text = text_of(chief().get(list_of("card")))
-    assert f"{card.iccid} Acme active verified 10 MB 95 % 9.5 MB / 10 MB on usage" in text
+    assert f"{card.iccid} Acme active real name verified 10 MB 95 % 9.5 MB / 10 MB polled on fails usage" in text
 
 
 @pytest.mark.parametrize(("field", "number"), [("msisdn", "8613800000001"), ("imsi", "460001234567890")])
@@ -208,12 +208,12 @@ def test_failing_checks_are_shown_and_all_of_them_when_asked_for() -> None:
 def test_a_failing_check_says_how_often_why_and_since_when() -> None:
     make_failing(make_card())
     assert "failed 3 times" in (text := text_of(chief().get(list_of("cardcheck"))))
-    assert "no answer in time No answer within 20 s. 1 h ago" in text
+    assert "no answer in time No answer within 20 s. since 1 h ago" in text
 
 
 def test_a_change_is_told_in_words() -> None:
     make_fleet(1)
-    assert "state active stopped" in text_of(chief().get(list_of("cardchange")))
+    assert "state active → stopped" in text_of(chief().get(list_of("cardchange")))
 
 
 def test_a_device_shows_its_cards_and_whose_they_are() -> None:

@@ -31,8 +31,10 @@ def test_the_list_is_in_the_order_in_which_tiers_count_and_tells_them_in_words()
     response = chief().get(list_of("pollingtier"))
     assert listed(response) == [first.pk, last.pk]
     text = text_of(response)
-    assert "2 Nearly state: active · real name: verified · 80 % used or more – 1 h 1 d –" in text
-    assert "9 All others every card – 6 h 1 d –" in text
+    assert (
+        "2 Nearly state: active · real name: verified · 80 % used or more real name – usage 1 h card status 1 d" in text
+    )
+    assert "9 All others every card real name – usage 6 h card status 1 d" in text
 
 
 def test_the_preview_counts_each_polled_card_once_at_the_first_tier_that_matches() -> None:
