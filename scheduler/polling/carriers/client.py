@@ -60,15 +60,23 @@ class Client:
 
     Args:
         base: the beginning of every address that is called.
+        answers: as what answers are read.
 
     Raises:
         BadAddress: the base may not be called; the sentence says why.
     """
 
-    def __init__(self, base: str, http: aiohttp.ClientSession, gate: Gate, timeouts: Timeouts) -> None:
+    def __init__(
+        self,
+        base: str,
+        http: aiohttp.ClientSession,
+        gate: Gate,
+        timeouts: Timeouts,
+        answers: type[Answer] = Answer,
+    ) -> None:
         address = check_address(base, allowed_hosts=settings.TIDELINE_ALLOWED_HOSTS_INWARD)
         self.host = address.host
-        self._base, self._http, self._gate = address.url.rstrip("/"), http, gate
+        self._base, self._http, self._gate, self._answers = address.url.rstrip("/"), http, gate, answers
         self._timeouts, self._timeout = timeouts, timeouts.as_client_timeout()
 
     async def exchange(self, request: Request) -> Answer:
@@ -96,7 +104,7 @@ class Client:
         ) as response:
             body = await self._read(response)
             headers = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(response.status, headers, body, response.charset or "")
+            return self._answers(response.status, headers, body, response.charset or "")
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         pieces, size = [], 0

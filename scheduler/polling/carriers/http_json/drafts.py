@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from scheduler.polling.carriers.client import Request
@@ -27,6 +28,16 @@ class Draft:
     def with_more(self, headers: Mapping[str, str], query: Mapping[str, str] = NOTHING) -> "Draft":
         """Return it with these as well."""
         return replace(self, headers={**self.headers, **headers}, query={**self.query, **query})
+
+    @property
+    def document(self) -> Any:
+        """What its body says; of one without a body, an empty object."""
+        return json.loads(self.body or b"{}")
+
+    def with_document(self, document: Any) -> "Draft":
+        """Return it with another body."""
+        headers = {"Content-Type": "application/json"} | dict(self.headers)
+        return replace(self, body=json.dumps(document).encode(), headers=headers)
 
     def request(self) -> Request:
         """Return it as it is sent."""

@@ -18,10 +18,11 @@ from scheduler.polling.carriers.http_json.numbering import CarrierIds, by_number
 from scheduler.polling.carriers.http_json.parts import BatchCall, Call, Check, Fields
 from scheduler.polling.carriers.http_json.reading import Reader
 from scheduler.polling.carriers.http_json.settings import HttpJsonSettings
-from scheduler.polling.carriers.http_json.templates import LOOKED_UP
+from scheduler.polling.carriers.http_json.templates import LOOKED_UP, MONTH
 from scheduler.polling.carriers.judging import Aim, Judge
 from scheduler.polling.carriers.secrecy import Secrets
 from scheduler.polling.carriers.tokens import TokenStore
+from scheduler.polling.carriers.wall_clock import shown
 from scheduler.polling.states import CheckType, ErrorClass
 
 Authorize = Callable[[Client, Judge], Authorization]
@@ -33,6 +34,7 @@ class HttpJson(Gateway):
     Args:
         shared: keeps a token for all processes, where the settings say so.
         authorize: makes what hands out the account's passes, where the settings cannot say it: for signatures.
+        answers: as what answers are read, where they are not only JSON.
 
     Raises:
         BadAddress: an address in the settings may not be called any more.
@@ -46,9 +48,10 @@ class HttpJson(Gateway):
         gate: Gate,
         shared: TokenStore | None = None,
         authorize: Authorize | None = None,
+        answers: type[Answer] = Answer,
     ) -> None:
         self._settings = settings
-        client = Client(settings.base_url, http, gate, settings.timeouts)
+        client = Client(settings.base_url, http, gate, settings.timeouts, answers)
         self._judge = Judge(settings.errors.codebook(), client.host, Secrets(credentials.values().values()))
         token_client = Client(settings.token_url, http, gate, settings.timeouts)
         authorization = (
@@ -102,7 +105,7 @@ class HttpJson(Gateway):
 
     async def _ask(self, endpoint: str, call: Call, card: CardRef) -> Answer:
         if self._ids is None or LOOKED_UP not in call.asked_by:
-            return await self._line.ask(draft(endpoint, call, numbers_of(card, call)), _aim(call))
+            return await self._line.ask(draft(endpoint, call, numbers_of(card, call) | self._times()), _aim(call))
         was_kept = self._ids.keeps(card)
         try:
             return await self._ask_by_id(self._ids, endpoint, call, card)
@@ -115,7 +118,7 @@ class HttpJson(Gateway):
         return await self._ask_by_id(self._ids, endpoint, call, card)  # it may have another number by now
 
     async def _ask_by_id(self, ids: CarrierIds, endpoint: str, call: Call, card: CardRef) -> Answer:
-        numbers = numbers_of(card, call) | {LOOKED_UP: await ids.of(card)}
+        numbers = numbers_of(card, call) | self._times() | {LOOKED_UP: await ids.of(card)}
         return await self._line.ask(draft(endpoint, call, numbers), _aim(call))
 
     # --- many cards --------------------------------------------------------------------------------------------
@@ -130,10 +133,13 @@ class HttpJson(Gateway):
     ) -> Mapping[int, Outcome]:
         numbered, outcomes = by_number(cards, call.number)
         if numbered:
-            drafted = draft(check.value, call, {f"{call.number}s": list(numbered)}, call.separator)
+            drafted = draft(check.value, call, {f"{call.number}s": list(numbered), **self._times()}, call.separator)
             answer = await self._line.ask(drafted, Aim.CARDS)
             outcomes |= parts.read(document_of(answer, self._judge.host), numbered)
         return outcomes
+
+    def _times(self) -> dict[str, str]:
+        return {MONTH: f"{shown(self._settings.zone):%Y%m}"}
 
     # --- its making --------------------------------------------------------------------------------------------
 

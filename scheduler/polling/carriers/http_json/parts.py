@@ -9,7 +9,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, fi
 from quotas.provider.probes import HEADER_NAME
 from scheduler.polling.carriers.base import refusal
 from scheduler.polling.carriers.documents import BadExpression, Expression
-from scheduler.polling.carriers.http_json.templates import LOOKED_UP, OF_A_CARD, OF_AN_ACCOUNT, OF_MANY_CARDS, places_in
+from scheduler.polling.carriers.http_json.templates import (
+    LOOKED_UP,
+    MONTH,
+    OF_A_CARD,
+    OF_AN_ACCOUNT,
+    OF_MANY_CARDS,
+    places_in,
+)
 from scheduler.polling.carriers.units import is_unit
 from scheduler.polling.states import CardState, RealName
 
@@ -51,10 +58,10 @@ class Part(BaseModel):
 
 class Call(Part):
     """What is sent for one card. {iccid}, {iccid19} (its first 19 digits), {msisdn} and {imsi} are replaced
-    everywhere, and {carrier_id}, which is looked up.
+    everywhere, {carrier_id}, which is looked up, and {month}, the present one, such as 202611.
     """
 
-    places: ClassVar[tuple[str, ...]] = (*OF_A_CARD, LOOKED_UP)
+    places: ClassVar[tuple[str, ...]] = (*OF_A_CARD, LOOKED_UP, MONTH)
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field(default="GET", title="Method")
     path: str = Field(title="Path", description="Behind the base address; it begins with /.", max_length=1000)
@@ -84,7 +91,7 @@ class Call(Part):
     @cached_property
     def asked_by(self) -> set[str]:
         """The names of the card's numbers that it is asked by."""
-        return places_in([self.path, self.query, self.headers, self.body])
+        return places_in([self.path, self.query, self.headers, self.body]) - {MONTH}
 
     @property
     def number(self) -> str:
@@ -138,6 +145,11 @@ class Fields(Part):
     as_of: JmesPath | None = Field(
         None, title="As of", description="ISO 8601, yyyyMMddHHmmss, or seconds or milliseconds since 1970."
     )
+    as_of_midnight: bool = Field(
+        default=False,
+        title="As of midnight",
+        description="The carrier counts until the last midnight, and says no time.",
+    )
 
     @field_validator("unit")
     @classmethod
@@ -172,7 +184,7 @@ class BatchCall(Call, Listed):
     list, where they are a text by themselves, else by the numbers with the separator between them.
     """
 
-    places = OF_MANY_CARDS
+    places = (*OF_MANY_CARDS, MONTH)
 
     size: int = Field(title="Size", description="How many cards at most.", ge=2, le=1000)
     separator: str = Field(default=",", title="Separator", max_length=3)

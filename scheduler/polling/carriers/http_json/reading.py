@@ -11,6 +11,7 @@ from scheduler.polling.carriers.base import CarrierError, Reading
 from scheduler.polling.carriers.documents import Expression, as_text
 from scheduler.polling.carriers.http_json.parts import Fields
 from scheduler.polling.carriers.units import NoAmount, to_bytes, used_of
+from scheduler.polling.carriers.wall_clock import last_midnight
 from scheduler.polling.states import CardState, CheckType, ErrorClass, RealName
 
 LONGEST_PACKAGE = 100
@@ -109,7 +110,7 @@ class Reader:
     def _as_of(self, document: Any) -> datetime | None:
         text = self._text(document, "as_of")
         if not text:
-            return None
+            return last_midnight(self._zone) if self._fields.as_of_midnight else None
         try:
             instant = _instant(text)
             return (instant if instant.tzinfo else instant.replace(tzinfo=self._zone)).astimezone(UTC)

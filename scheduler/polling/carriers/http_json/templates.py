@@ -9,6 +9,8 @@ OF_MANY_CARDS = tuple(f"{name}s" for name in OF_A_CARD)
 # The number under which only the carrier knows the card; it has to be looked up.
 LOOKED_UP = "carrier_id"
 OF_AN_ACCOUNT = ("user", "password", "key")
+# The present month of the account's zone, such as 202611.
+MONTH = "month"
 
 _PLACE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 # What stands in the place: a text, or the texts of many cards.
