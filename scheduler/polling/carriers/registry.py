@@ -9,12 +9,16 @@ import aiohttp
 from pydantic import BaseModel, ValidationError
 
 from scheduler.polling.carriers.base import AccountSettings, Credentials, Gate, Gateway, GatewayKind
+from scheduler.polling.carriers.ctwing import CTWING
 from scheduler.polling.carriers.emnify import EMNIFY
 from scheduler.polling.carriers.http_json import HTTP_JSON
 from scheduler.polling.carriers.jasper import JASPER
 from scheduler.polling.carriers.one_nce import ONE_NCE
+from scheduler.polling.carriers.onelink import ONELINK
 from scheduler.polling.carriers.telnyx import TELNYX
 from scheduler.polling.carriers.tokens import TokenStore
+from scheduler.polling.carriers.tuya import TUYA
+from scheduler.polling.carriers.unicom import UNICOM
 from scheduler.polling.states import CheckType
 
 KINDS: Mapping[str, GatewayKind] = MappingProxyType(
@@ -26,6 +30,10 @@ KINDS: Mapping[str, GatewayKind] = MappingProxyType(
             ONE_NCE,
             EMNIFY,
             TELNYX,
+            ONELINK,
+            CTWING,
+            UNICOM,
+            TUYA,
         )
     }
 )
