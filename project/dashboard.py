@@ -188,12 +188,18 @@ def _scan_line(state: ScanState, now: datetime) -> dict[str, Any]:
     mark = state.mark
     return {
         "name": state.name,
-        "badge": badge(_("recent"), "green") if state.recent else badge(_("missing"), "red"),
+        "badge": _scan_badge(state),
         "last": when(mark.last_at, now) if mark else format_html("{}", _("never")),
         "by": mark.last_by if mark else "",
         "note": mark.note if mark else "",
         "why": state.scan.reason,
     }
+
+
+def _scan_badge(state: ScanState) -> SafeString:
+    if not state.recent:
+        return badge(_("missing"), "red")
+    return badge(_("recent"), "green") if state.mark else badge(_("awaited"), "grey")
 
 
 def _trouble(

@@ -2,17 +2,18 @@
 keeps the others from nothing that can be known without it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from celery.app import app_or_default
+from django.conf import settings
 from django.core import checks
 from django.db import Error as DatabaseTrouble
 from django.db import connection
 from redis import RedisError
 
 from project import health
-from project.kit.findings import Finding, Level, trouble, warning, well
+from project.kit.findings import Finding, Level, or_well, trouble, warning, well
 from scheduler.polling import examining
 
 # Those that are tested.
@@ -23,6 +24,8 @@ WORKERS_SECONDS = 2.0
 # The queues that every installation has, and what reads them.
 READERS = {"scans": "worker", "runs": "runner", "alerts": "notifier"}
 
+# What the checks say of a control panel that is served without encryption, which the try-out is, on loopback alone.
+OF_PLAIN_HTTP = frozenset({"security.W004", "security.W008", "security.W012", "security.W016"})
 MEBIBYTE = 1024 * 1024
 
 
@@ -139,9 +142,14 @@ def _workers() -> Iterator[Finding]:
 
 def _settings() -> Iterator[Finding]:
     """Yield what the system checks say, those for production included."""
-    messages = [message for message in checks.run_checks(include_deployment_checks=True) if not message.is_silenced()]
-    for message in messages:
+    said = [message for message in checks.run_checks(include_deployment_checks=True) if not message.is_silenced()]
+    yield from or_well(_of_checks(said), "settings", "The system checks have nothing to say.")
+
+
+def _of_checks(said: Sequence[checks.CheckMessage]) -> Iterator[Finding]:
+    if settings.PLAIN_HTTP:
+        said = [message for message in said if message.id not in OF_PLAIN_HTTP]
+        yield warning("settings", "The control panel is served without encryption.", "Set TIDELINE_PLAIN_HTTP to 0.")
+    for message in said:
         level = Level.TROUBLE if message.is_serious() else Level.WARNING
         yield Finding("settings", level, f"{message.msg} ({message.id})", message.hint or "")
-    if not messages:
-        yield well("settings", "The system checks have nothing to say.")

@@ -11,6 +11,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from django_celery_beat.models import PeriodicTask
 
 from project.beat import SCANS, Scan
 from project.kit.clock import database_now
@@ -24,7 +25,11 @@ MISSING_AFTER = timedelta(seconds=15)
 
 @dataclass(frozen=True, slots=True)
 class ScanState:
-    """A periodic scan and when it last ran; None: never."""
+    """A periodic scan and when it last ran; None: never.
+
+    Attributes:
+        recent: it was done lately, or beat has known of it for so short a time that it need not have been.
+    """
 
     name: str
     scan: Scan
@@ -60,12 +65,15 @@ def parts() -> dict[str, dict[str, str | bool]]:
 def scan_states(now: datetime) -> list[ScanState]:
     """Return each periodic scan with its mark, in the order of beat's table."""
     marks = ScanMark.objects.in_bulk(SCANS)
-    return [_scan_state(name, scan, marks.get(name), now) for name, scan in SCANS.items()]
+    # those that were never done are awaited from the instant at which beat wrote their rows
+    awaited_since = dict(PeriodicTask.objects.filter(name__in=SCANS).values_list("name", "date_changed"))
+    since = {name: marks[name].last_at if name in marks else awaited_since.get(name) for name in SCANS}
+    return [_scan_state(name, scan, marks.get(name), since[name], now) for name, scan in SCANS.items()]
 
 
-def _scan_state(name: str, scan: Scan, mark: ScanMark | None, now: datetime) -> ScanState:
+def _scan_state(name: str, scan: Scan, mark: ScanMark | None, since: datetime | None, now: datetime) -> ScanState:
     patience = max(MISSING_AFTER, MISSING_AFTER_INTERVALS * scan.every)
-    return ScanState(name, scan, mark, recent=mark is not None and now - mark.last_at <= patience)
+    return ScanState(name, scan, mark, recent=since is not None and now - since <= patience)
 
 
 def _answer(check: Callable[[], str]) -> dict[str, str | bool]:

@@ -57,9 +57,9 @@ def _line(row: CarrierAccount, live: Live | None, alerts: int, now: datetime) ->
         "account": row_link(row),
         "standing": cells.account_badge(row, Seen(live.counts) if live else UNKNOWN, now),
         "calls": _calls(row, live) if live else DASH,
-        "due": cells.number(live.counts.due if live else None, _("due")),
-        "in_work": cells.number(live.counts.running if live else None, _("in work")),
-        "alerts": cells.number(alerts, _("alerts")),
+        "due": cells.number(live.counts.due if live else None),
+        "in_work": cells.number(live.counts.running if live else None),
+        "alerts": cells.number(alerts),
     }
 
 
@@ -68,10 +68,10 @@ def _calls(row: CarrierAccount, live: Live) -> SafeString:
     rate = live.traffic.rate
     each = policy.full_cycle(1, accounts.params_of(row).rate_windows)
     if each is None:
-        return format_html('<span class="figures">{}</span>', _("%(rate)s a second") % {"rate": f"{rate:,.1f}"})
+        return format_html('<span class="figures">{}</span>', _("%(rate)s/s") % {"rate": f"{rate:,.1f}"})
     most = SECOND / each
     return format_html(
         '<span class="progress"><progress max="100" value="{}">{} %</progress><span class="figures">{}</span></span>',
         *[min(round(rate * 100 / most), 100)] * 2,
-        _("%(rate)s of %(most)s a second") % {"rate": f"{rate:,.1f}", "most": f"{most:,.4g}"},
+        _("%(rate)s of %(most)s/s") % {"rate": f"{rate:,.1f}", "most": f"{most:,.4g}"},
     )

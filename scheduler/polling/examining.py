@@ -64,7 +64,7 @@ def _unusable(rows: Sequence[CarrierAccount]) -> Iterator[Finding]:
         try:
             accounts.checks_of(row)
         except BadSettings as error:
-            yield trouble(ACCOUNTS, f"{row} cannot be asked: {error}", "Correct its settings in the control panel.")
+            yield trouble(ACCOUNTS, f"“{row}” cannot be asked: {error}", "Correct its settings in the control panel.")
 
 
 def _narrow(rows: Sequence[CarrierAccount]) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def _narrow(rows: Sequence[CarrierAccount]) -> Iterator[Finding]:
             needed = ceil(known.inflight_limit * (ROUND / takes))
             yield warning(
                 LIMITS,
-                f"{row} may have {known.inflight_limit:,} cards in work, which at its limit are asked within"
+                f"“{row}” may have {known.inflight_limit:,} cards in work, which at its limit are asked within"
                 f" {span(takes)}; others come each second only, so calls are lost.",
                 f"Raise its cards in work to {needed:,} or more.",
             )
@@ -89,7 +89,7 @@ def _demanding(rows: Sequence[CarrierAccount]) -> Iterator[Finding]:
         if not wanted.feasible:
             yield warning(
                 TIERS,
-                f"They ask {row} for {wanted.calls_a_day:,} calls a day, and its rate windows allow"
+                f"They ask “{row}” for {wanted.calls_a_day:,} calls a day, and its rate windows allow"
                 f" {wanted.possible_a_day:,}: its cards are asked less often.",
                 "Lengthen the intervals of the tiers, or have the carrier allow more.",
             )
@@ -143,13 +143,13 @@ def _lost(redis: Redis, rows: Sequence[CarrierAccount], known: Mapping[int, Live
         if row.pk in progress and progress[row.pk].under_way:
             yield warning(
                 ORDERS,
-                f"That of {row} is being built: {progress[row.pk].done:,} of {progress[row.pk].total:,} cards.",
+                f"That of “{row}” is being built: {progress[row.pk].done:,} of {progress[row.pk].total:,} cards.",
                 "Wait; see manage.py polling_init --progress",
             )
         else:
             yield trouble(
                 ORDERS,
-                f"That of {row} is lost, and nothing of it is polled.",
+                f"That of “{row}” is lost, and nothing of it is polled.",
                 f"It is rebuilt within a minute where scans run; else run: manage.py polling_init “{row}”",
             )
 

@@ -38,7 +38,8 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> Readers:
 
 
 @pytest.fixture(autouse=True)
-def _settings_are_fine(monkeypatch: pytest.MonkeyPatch) -> None:
+def _settings_are_fine(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    settings.PLAIN_HTTP = False
     monkeypatch.setattr(checks, "run_checks", lambda **options: [])
 
 
@@ -188,6 +189,17 @@ def test_what_the_system_checks_say_is_told_with_its_hint(scanned: None, monkeyp
     assert found("settings", Level.WARNING) == [Finding("settings", Level.WARNING, "It is odd. (a.W001)")]
 
 
+def test_what_plain_http_is_warned_of_is_one_warning(
+    scanned: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [checks.Warning("No HSTS.", id="security.W004"), checks.Warning("No secure cookie.", id="security.W012")]
+    monkeypatch.setattr(checks, "run_checks", lambda **options: said)
+    assert len(found("settings", Level.WARNING)) == 2
+    settings.PLAIN_HTTP = True
+    (finding,) = found("settings", Level.WARNING)
+    assert finding.remedy == "Set TIDELINE_PLAIN_HTTP to 0."
+
+
 def test_a_check_that_somebody_has_silenced_says_nothing(
     scanned: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,7 +210,7 @@ def test_a_check_that_somebody_has_silenced_says_nothing(
 
 def test_the_polling_is_looked_at_as_well(scanned: None) -> None:
     make_account(name="acme", gateway="unheard of")
-    assert "acme cannot be asked" in found(examining.ACCOUNTS, Level.TROUBLE)[0].says
+    assert "“acme” cannot be asked" in found(examining.ACCOUNTS, Level.TROUBLE)[0].says
 
 
 def test_no_address_and_no_password_is_told(scanned: None, capsys: pytest.CaptureFixture[str]) -> None:

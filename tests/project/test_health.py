@@ -1,14 +1,17 @@
 """Alive and ready: what a supervisor is told."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
+from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from pytest_django import Settings
 
 from project.beat import SCANS
+from project.kit.clock import database_now
 from project.models import ScanMark
 from project.scans import mark
 from project.services import Redis
@@ -55,6 +58,17 @@ def test_not_ready_before_the_first_scan() -> None:
     status, answer = ask()
     assert (status, parts_that_fail(answer)) == (503, {"scans"})
     assert all(name in answer["parts"]["scans"]["says"] for name in SCANS)
+
+
+def test_a_scan_of_which_beat_has_just_learnt_is_awaited_and_not_missing(scanned: None) -> None:
+    name = "correct next runs"
+    ScanMark.objects.filter(name=name).delete()
+    assert parts_that_fail(ask()[1]) == {"scans"}
+    interval = IntervalSchedule.objects.create(every=10, period=IntervalSchedule.MINUTES)
+    PeriodicTask.objects.create(name=name, task=SCANS[name].task, interval=interval)
+    assert ask()[0] == 200
+    PeriodicTask.objects.update(date_changed=database_now() - timedelta(hours=1))
+    assert parts_that_fail(ask()[1]) == {"scans"}
 
 
 def test_not_ready_when_one_scan_stays_away(scanned: None) -> None:

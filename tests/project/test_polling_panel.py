@@ -60,8 +60,8 @@ def test_a_line_says_how_an_account_stands_and_what_waits() -> None:
     (line,) = panel()
     assert line["account"] == "acme"
     assert line["standing"] == "polled"
-    assert [line[name].split()[0] for name in ("due", "in_work", "alerts")] == ["3", "0", "0"]
-    assert line["calls"].endswith("2.5 of 5 a second")
+    assert [line[name].strip() for name in ("due", "in_work", "alerts")] == ["3", "0", "0"]
+    assert line["calls"].endswith("2.5 of 5/s")
 
 
 def test_the_worst_come_first_and_no_more_than_fit() -> None:

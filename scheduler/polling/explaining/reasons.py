@@ -26,7 +26,8 @@ def _switched_off(facts: CardFacts) -> Iterator[Reason]:
         yield Reason(Situation.CARD_OFF, "Its polling is switched off. Switch it on, and it is asked soon.")
     if not facts.account.active:
         yield Reason(
-            Situation.ACCOUNT_OFF, f"Its account {facts.account} is switched off, and with it the polling of its cards."
+            Situation.ACCOUNT_OFF,
+            f"Its account “{facts.account}” is switched off, and with it the polling of its cards.",
         )
 
 
@@ -39,7 +40,7 @@ def _of_the_account(facts: CardFacts) -> Iterator[Reason]:
             " of its account decides nothing.",
         )
     if facts.fault:
-        yield Reason(Situation.BAD_SETTINGS, f"Its account {account} cannot be used: {facts.fault}")
+        yield Reason(Situation.BAD_SETTINGS, f"Its account “{account}” cannot be used: {facts.fault}")
     if account.held_until is not None and account.held_until > facts.now:
         yield Reason(Situation.HELD, _held(facts, account.held_until))
 
@@ -49,7 +50,7 @@ def _held(facts: CardFacts, until: datetime) -> str:
     why = f": {ErrorClass(account.held_class).label}" if account.held_class else ""
     in_a_row = f" It is hold number {account.hold_count} in a row." if account.hold_count > 1 else ""
     when = f"{facts.at(until)} ({from_now(until, facts.now)})"
-    return f"Its account {account} is left in peace until {when}{why}.{sentence(account.held_reason)}{in_a_row}"
+    return f"Its account “{account}” is left in peace until {when}{why}.{sentence(account.held_reason)}{in_a_row}"
 
 
 def _of_its_tier(facts: CardFacts) -> Iterator[Reason]:
@@ -60,7 +61,7 @@ def _of_its_tier(facts: CardFacts) -> Iterator[Reason]:
     elif not facts.fault and facts.possible.isdisjoint(facts.tier.seconds):
         yield Reason(
             Situation.NOTHING_POSSIBLE,
-            f"Its account {facts.account} can make none of the checks that the tier {facts.tier.name} asks for.",
+            f"Its account “{facts.account}” can make none of the checks that the tier “{facts.tier.name}” asks for.",
         )
 
 
@@ -85,7 +86,7 @@ def _of_the_order(facts: CardFacts) -> Iterator[Reason]:
     elif order.sight is None:
         yield Reason(
             Situation.NOT_IN_ORDER,
-            f"It is missing in the live order of {facts.account}, where it belongs. The next comparison of rows and"
+            f"It is missing in the live order of “{facts.account}”, where it belongs. The next comparison of rows and"
             " order puts it in.",
         )
 
@@ -95,10 +96,10 @@ def _not_ready(facts: CardFacts, order: Order) -> Reason:
     if progress is not None and progress.under_way:
         return Reason(
             Situation.ORDER_BEING_BUILT,
-            f"The live order of {facts.account} is being built: {progress.done:,} of {progress.total:,} cards are in."
+            f"The live order of “{facts.account}” is being built: {progress.done:,} of {progress.total:,} cards are in."
             " Nothing is claimed until all are.",
         )
     return Reason(
         Situation.ORDER_LOST,
-        f"The live order of {facts.account} is lost. The next round asks for it to be built from the rows.",
+        f"The live order of “{facts.account}” is lost. The next round asks for it to be built from the rows.",
     )

@@ -21,7 +21,7 @@ def lines(facts: CardFacts) -> Iterator[str]:
         interval = policy.interval_of(facts.tier, check)
         if interval is None and _due_at(facts, check) is None:
             continue
-        each = f", each {span(interval)} by the tier {facts.tier.name}" if interval and facts.tier else ""
+        each = f", each {span(interval)} by the tier “{facts.tier.name}”" if interval and facts.tier else ""
         yield f"{capfirst(check.label)}{each}: {_when(facts, check)}.{_failing(facts, facts.checks.get(check))}"
 
 
@@ -37,7 +37,7 @@ def next_at(facts: CardFacts) -> datetime | None:
 
 def _when(facts: CardFacts, check: CheckType) -> str:
     if check not in facts.possible:
-        return f"the account {facts.account} cannot make it"
+        return f"the account “{facts.account}” cannot make it"
     due = _due_at(facts, check)
     if due is None:
         return "not in the live order yet" if facts.order is not None else "never asked yet"

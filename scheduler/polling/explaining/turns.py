@@ -70,7 +70,7 @@ def _claimed(facts: CardFacts, sight: Sight) -> Reason:
 
 
 def _waiting(facts: CardFacts, order: Order, sight: Sight, since: datetime) -> Iterator[Reason]:
-    """Yield what makes it wait that is due, and at the end its place in the order."""
+    """Yield what makes it wait that is due, its place in the order, and what slows that down."""
     scan, queue = facts.dispatch, facts.params.queue
     if silence := silence_of(scan, facts.now, facts.facts.timezone):
         yield Reason(Situation.NOBODY_DISPATCHES, f"{silence} that claims due cards. Start beat and a worker.")
@@ -79,16 +79,16 @@ def _waiting(facts: CardFacts, order: Order, sight: Sight, since: datetime) -> I
     places = accounts.borne(facts.params, facts.account.hold_count)
     if order.counts.running >= places:
         yield Reason(Situation.ALL_PLACES_TAKEN, _all_taken(facts, places))
+    yield Reason(Situation.WAITS_ITS_TURN, _turn(facts, sight, since))
     if not order.has_calls:
         limits = _in_words(facts.params.rate_windows)
         yield Reason(Situation.LIMIT_REACHED, f"The account's calls of this second are made: its limit is {limits}.")
-    yield Reason(Situation.WAITS_ITS_TURN, _turn(facts, sight, since))
 
 
 def _all_taken(facts: CardFacts, places: int) -> str:
     slowed = facts.account.hold_count
     why = f", fewer than usual since the carrier refused calls {slowed} times in a row" if slowed else ""
-    return f"As many cards of {facts.account} are in work as may be at once: {places:,}{why}."
+    return f"As many cards of “{facts.account}” are in work as may be at once: {places:,}{why}."
 
 
 def _turn(facts: CardFacts, sight: Sight, since: datetime) -> str:

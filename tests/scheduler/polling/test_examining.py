@@ -83,7 +83,7 @@ def test_an_account_whose_settings_cannot_be_used_is_trouble_at_their_place(clie
     CarrierAccount.objects.filter(pk=account.pk).update(settings={"base_url": 5})
     finding = only(found(client, examining.ACCOUNTS))
     assert finding.level is Level.TROUBLE
-    assert "acme cannot be asked: settings.base_url" in finding.says
+    assert "“acme” cannot be asked: settings.base_url" in finding.says
 
 
 def test_of_many_accounts_with_the_same_trouble_some_are_named(client: Redis) -> None:
@@ -98,13 +98,13 @@ def test_an_order_that_is_lost_is_trouble_unless_it_is_being_built(client: Redis
     account = fleet(client, cards=2)
     Queue(client).ask(calls.begin_rebuild(account.pk))
     finding = only(found(client, examining.ORDERS))
-    assert (finding.level, finding.says) == (Level.TROUBLE, "That of acme is lost, and nothing of it is polled.")
+    assert (finding.level, finding.says) == (Level.TROUBLE, "That of “acme” is lost, and nothing of it is polled.")
     right = Rebuild(client, account.pk)
     assert right.taken()
     right.begin("ann", 2, database_now())
     right.go_on(1)
     finding = only(found(client, examining.ORDERS))
-    assert (finding.level, finding.says) == (Level.WARNING, "That of acme is being built: 1 of 2 cards.")
+    assert (finding.level, finding.says) == (Level.WARNING, "That of “acme” is being built: 1 of 2 cards.")
 
 
 # --- limits ----------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_cards_in_work_that_are_too_few_for_the_rate_are_told_with_the_number_th
     account = fleet(client, inflight_limit=10, rate_windows=[{"limit": 50, "seconds": 1}])
     finding = only(found(client, examining.LIMITS))
     assert finding.level is Level.WARNING
-    assert "acme may have 10 cards in work, which at its limit are asked within 0.2 s" in finding.says
+    assert "“acme” may have 10 cards in work, which at its limit are asked within 0.2 s" in finding.says
     assert finding.remedy == "Raise its cards in work to 50 or more."
     PollingParams.objects.filter(account=account).update(inflight_limit=50)
     assert only(found(client, examining.LIMITS)).level is Level.WELL
@@ -130,7 +130,7 @@ def test_tiers_that_ask_for_more_than_an_account_bears_are_told_in_numbers(clien
     fleet(client, cards=10, rate_windows=[{"limit": 1, "seconds": 600}])
     finding = only(found(client, examining.TIERS))
     assert finding.level is Level.WARNING
-    assert "They ask acme for 240 calls a day, and its rate windows allow 144" in finding.says
+    assert "They ask “acme” for 240 calls a day, and its rate windows allow 144" in finding.says
 
 
 # --- pollers ---------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def test_a_card_of_an_account_that_is_off_names_the_account(fleet: Fleet) -> Non
     fleet.change(active=False)
     said = why(card)
     assert said.situation is Situation.ACCOUNT_OFF
-    assert said.sentences == ("Its account acme is switched off, and with it the polling of its cards.",)
+    assert said.sentences == ("Its account “acme” is switched off, and with it the polling of its cards.",)
 
 
 # --- the account, the tier, the mode ---------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def test_an_account_that_is_left_in_peace_says_until_when_and_why(fleet: Fleet) 
     fleet.change(held_until=until, held_class=ErrorClass.THROTTLED, held_reason="429 from the carrier", hold_count=3)
     said = why(card)
     assert said.situation is Situation.HELD
-    assert said.sentences[0].startswith("Its account acme is left in peace until ")
+    assert said.sentences[0].startswith("Its account “acme” is left in peace until ")
     assert "throttled. 429 from the carrier. It is hold number 3 in a row." in said.sentences[0]
     assert said.next_at == until
 
@@ -130,7 +130,7 @@ def test_a_check_that_the_account_cannot_make_is_named(fleet: Fleet) -> None:
     del settings["checks"]["usage"]
     fleet.change(settings=settings)
     (card,) = fleet.cards()
-    assert "Usage, each 1 h by the tier all: the account acme cannot make it." in why(card).schedule
+    assert "Usage, each 1 h by the tier “all”: the account “acme” cannot make it." in why(card).schedule
 
 
 def test_an_account_that_can_make_none_of_the_checks_says_so(redis: Redis) -> None:  # noqa: F811 - the fixture
@@ -142,7 +142,7 @@ def test_an_account_that_can_make_none_of_the_checks_says_so(redis: Redis) -> No
     (card,) = fleet.cards()
     said = why(card)
     assert said.situation is Situation.NOTHING_POSSIBLE
-    assert "can make none of the checks that the tier packages asks for" in said.sentences[0]
+    assert "can make none of the checks that the tier “packages” asks for" in said.sentences[0]
 
 
 def test_settings_that_cannot_be_used_are_told_by_their_place(fleet: Fleet) -> None:
@@ -174,7 +174,7 @@ def test_while_redis_is_away_the_rows_say_when_it_is_due(fleet: Fleet, monkeypat
     said = why(card)
     assert said.situation is Situation.REDIS_AWAY
     assert "Redis, which holds the live order, cannot be reached" in said.sentences[0]
-    assert any(line.startswith("Usage, each 1 h by the tier all: due at ") for line in said.schedule)
+    assert any(line.startswith("Usage, each 1 h by the tier “all”: due at ") for line in said.schedule)
     assert said.next_at == due
 
 
@@ -267,19 +267,12 @@ def _all_in_work(fleet: Fleet) -> None:
     fleet.claim()
 
 
-def _calls_used_up(fleet: Fleet) -> None:
-    window = Window(2, 30, even=False)
-    fleet.params(rate_windows=[{"limit": 2, "seconds": 30, "even": False}])
-    Limiter(fleet.redis, limiter_name(fleet.account.pk), [window]).book(cost=2)
-
-
 @pytest.mark.parametrize(
     ("happens", "situation", "sentence"),
     [
         (_silent, Situation.NOBODY_DISPATCHES, "Start beat and a worker."),
         (_no_poller, Situation.NO_POLLER, "No poller reads the queue polling.card. Start one."),
-        (_all_in_work, Situation.ALL_PLACES_TAKEN, "As many cards of acme are in work as may be at once: 1."),
-        (_calls_used_up, Situation.LIMIT_REACHED, "calls of this second are made: its limit is 2 in 30 s."),
+        (_all_in_work, Situation.ALL_PLACES_TAKEN, "As many cards of “acme” are in work as may be at once: 1."),
     ],
 )
 def test_what_keeps_a_due_card_waiting_is_named_before_its_place(
@@ -291,6 +284,16 @@ def test_what_keeps_a_due_card_waiting_is_named_before_its_place(
     assert said.situation is situation
     assert sentence in said.sentences[0]
     assert said.reasons[-1].situation is Situation.WAITS_ITS_TURN
+
+
+def test_a_card_that_waits_for_the_limit_is_told_which(fleet: Fleet) -> None:
+    (card,) = fleet.cards()
+    fleet.params(rate_windows=[{"limit": 2, "seconds": 30, "even": False}])
+    Limiter(fleet.redis, limiter_name(fleet.account.pk), [Window(2, 30, even=False)]).book(cost=2)
+    turn, limit = why(card).reasons
+    assert turn.situation is Situation.WAITS_ITS_TURN
+    assert limit.situation is Situation.LIMIT_REACHED
+    assert "calls of this second are made: its limit is 2 in 30 s." in limit.sentence
 
 
 # --- later -----------------------------------------------------------------------------------------------------

@@ -97,8 +97,9 @@ def test_it_tells_whether_the_tiers_ask_for_more_than_the_account_bears(shell: S
     fleet("free", 10, windows=[])
     table = shell.says("polling_stats")
     assert line_of(table, "fine")[-2:] == ["0 %", "2 s"]
-    assert line_of(table, "too many")[-2:] == ["166 %: too much", "1 h 40 min"]
+    assert line_of(table, "too many")[-2:] == ["166 %", "1 h 40 min"]
     assert line_of(table, "free")[-2:] == ["–", "–"]
+    assert table.splitlines()[-1] == "The tiers want more calls than can be made of “too many”."
     told = {each["account"]: each for each in shell.values("polling_stats")["accounts"]}
     assert (told["too many"]["calls_wanted_a_day"], told["too many"]["calls_possible_a_day"]) == (240, 144)
     assert [told[name]["tiers_feasible"] for name in ("fine", "too many", "free")] == [True, False, True]

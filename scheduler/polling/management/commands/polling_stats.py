@@ -4,7 +4,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -15,16 +15,18 @@ from project.kit.clock import database_now
 from project.kit.commands import Told
 from project.kit.spans import span
 from project.kit.tables import table
+from quotas.ratelimit import Window
 from scheduler.polling import accounts, connecting, stats
 from scheduler.polling.management.lookups import find_accounts
+from scheduler.polling.policy import Demand
 from scheduler.polling.stats import AccountStats
 
 LOOK_EVERY_SECONDS = 2.0
 pause = time.sleep
 
 HEADINGS = (
-    *("ACCOUNT", "STANDING", "CARDS", "DUE", "ASKED FOR", "IN WORK", "CALLS/S", "LIMIT", "WAIT", "NOT MADE"),
-    *("FINISHED", "EXPIRED", "STALE", "ALERTS", "WANTED", "FULL CYCLE"),
+    *("ACCOUNT", "STANDING", "CARDS", "DUE", "ASKED", "WORK", "CALLS/S", "LIMIT", "WAIT", "NOT MADE"),
+    *("DONE", "EXPIRED", "STALE", "ALERTS", "WANTED", "CYCLE"),
 )
 TEXTS = ("ACCOUNT", "STANDING", "LIMIT")
 
@@ -75,7 +77,10 @@ def _seen(names: Sequence[str], now: datetime) -> list[AccountStats]:
 def _lines(seen: Sequence[AccountStats]) -> list[str]:
     if not seen:
         return ["There is no active account yet."]
-    return table(HEADINGS, map(_row, seen), figures=[each for each in HEADINGS if each not in TEXTS])
+    lines = table(HEADINGS, map(_row, seen), figures=[each for each in HEADINGS if each not in TEXTS])
+    if beyond := [f"“{each.account}”" for each in seen if not each.asked.demand.feasible]:
+        lines.append(f"The tiers want more calls than can be made of {', '.join(beyond)}.")
+    return lines
 
 
 def _row(each: AccountStats) -> Sequence[str]:
@@ -89,22 +94,26 @@ def _row(each: AccountStats) -> Sequence[str]:
         f"{counts.asked:,}",
         f"{counts.running:,}",
         f"{traffic.rate:,.1f}",
-        " + ".join(f"{window.limit:,}/{window.seconds:g} s" for window in limits) or "none",
+        " + ".join(map(_in_words, limits)) or "none",
         span(traffic.waited / traffic.waits) if traffic.waits else "–",
         f"{traffic.timeouts:,}",
         f"{counts.finished:,}",
         f"{counts.lease_expired:,}",
         f"{counts.stale_finish:,}",
         f"{each.open_alerts:,}",
-        _wanted(each),
+        _wanted(asked.demand),
         span(asked.full_cycle) if asked.full_cycle is not None else "–",
     )
 
 
-def _wanted(each: AccountStats) -> str:
-    """Return which part of the calls that are possible the tiers ask for."""
-    demand = each.asked.demand
-    if not demand.possible_a_day:
-        return "–" if demand.feasible else "too much"
-    percent = f"{demand.calls_a_day * 100 // demand.possible_a_day:,} %"
-    return percent if demand.feasible else f"{percent}: too much"
+def _in_words(window: Window) -> str:
+    unit = _UNITS.get(window.seconds)
+    return f"{window.limit:,}/{unit or span(timedelta(seconds=window.seconds))}"
+
+
+_UNITS: dict[float, str] = {1: "s", 60: "min", 3600: "h", 86_400: "d"}
+
+
+def _wanted(demand: Demand) -> str:
+    """Return which part of the calls that are possible the tiers want."""
+    return f"{demand.calls_a_day * 100 // demand.possible_a_day:,} %" if demand.possible_a_day else "–"
