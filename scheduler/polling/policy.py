@@ -141,6 +141,24 @@ def kept_due(
     return known if failures else _no_later_than_reset(check, known, facts, now, card_id)
 
 
+def moved_due(
+    before: Facts, after: Facts, tiers: Sequence[Tier], now: datetime, card_id: int
+) -> dict[CheckType, datetime | None]:
+    """Return when those checks are due whose interval is another one since more is known of the card; None: no more.
+
+    Args:
+        before, after: what was known, and what is.
+    """
+    former, latter = tier_of(tiers, before), tier_of(tiers, after)
+    if former is latter:
+        return {}
+    return {
+        check: first_due(check, after, tiers, now, card_id)
+        for check in CheckType
+        if interval_of(former, check) != interval_of(latter, check)
+    }
+
+
 def resumed_due(
     check: CheckType, facts: Facts, tiers: Iterable[Tier], now: datetime, card_id: int, within: timedelta
 ) -> datetime | None:

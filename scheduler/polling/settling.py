@@ -205,9 +205,20 @@ def _finishes(polled: Sequence[Polled], checks: Iterable[_Check]) -> dict[int, l
 
 
 def _finish(polled: Polled, checks: Sequence[_Check]) -> Finish:
-    """Return the claim's end: each check that was asked is due anew, and the others as they were, or a little later."""
-    due: dict[CheckType, datetime | None] = {check.asked.type: check.due_at for check in checks}
+    """Return the claim's end: each check that was asked is due anew, and the others as they were, or a little later;
+    those that were not due by the card's tier, if that is another one now.
+    """
+    due = {check.asked.type: check.due_at for check in checks} | _moved(polled, checks)
     if polled.again_at is not None:
         due |= {check: polled.again_at for check in polled.claim.types if check not in due}
     due |= dict.fromkeys(polled.unsupported, None)
     return Finish(polled.claim.card_id, polled.claim.token, due, {check.asked.type: check.failures for check in checks})
+
+
+def _moved(polled: Polled, checks: Sequence[_Check]) -> dict[CheckType, datetime | None]:
+    """Return when checks are due that were not, and of which the card's tier says something else now."""
+    if not checks:
+        return {}
+    claim, last = polled.claim, checks[-1]
+    moved = policy.moved_due(polled.subject.facts, last.facts, tiers.current(), last.asked.at, claim.card_id)
+    return {check: due for check, due in moved.items() if check not in claim.types and not claim.failures[check]}

@@ -112,6 +112,27 @@ def test_a_state_that_changes_the_tier_changes_when_the_card_is_due_again() -> N
     assert due[USAGE] > NOW + 23 * HOUR
 
 
+def test_an_answer_that_changes_the_tier_changes_the_checks_that_were_not_asked_as_well() -> None:
+    make_tier(position=0, states=["stopped"], usage_seconds=None, card_status_seconds=7200, package_seconds=600)
+    tiers.current.forget()
+    card = make_card(state="active")
+    settled = settle(polled(card, (STATUS, Reading("stopped", columns={"state": "stopped"}))))
+    due = finish_of(settled, card).due
+    assert due.keys() == {STATUS, USAGE, PACKAGE}
+    assert due[USAGE] is None
+    assert due[PACKAGE] is not None
+    assert NOW < due[PACKAGE] <= NOW + timedelta(seconds=600)
+
+
+def test_a_check_that_fails_keeps_its_back_off_when_the_tier_is_another() -> None:
+    make_tier(position=0, states=["stopped"], usage_seconds=60, card_status_seconds=7200)
+    tiers.current.forget()
+    card = make_card(state="active")
+    stopped = Reading("stopped", columns={"state": "stopped"})
+    settled = settle(polled(card, (STATUS, stopped), failures={USAGE: 3}))
+    assert finish_of(settled, card).due.keys() == {STATUS}
+
+
 def test_settled_twice_is_the_same_as_once() -> None:
     card = make_card(state="active")
     same = polled(card, (STATUS, Reading("stopped", columns={"state": "stopped"})), (USAGE, SERVER_ERROR))
