@@ -25,7 +25,7 @@ def measure(options: Options) -> list[Measurement]:
     took = [_build(count) for _ in range(options.rounds)]
     return [
         at_most(f"initialize {count:,} cards, the slowest", "s", max(took), LIMIT_SECONDS * count / CARDS),
-        at_most("bytes a card in Redis", "B", _bytes_held() / count, LIMIT_BYTES),
+        at_most("bytes a card in Redis", "B", bytes_held() / count, LIMIT_BYTES),
         stated("reconcile all, nothing to mend", "s", _reconcile()),
     ]
 
@@ -55,7 +55,7 @@ def _reconcile() -> float:
     return time.perf_counter() - start
 
 
-def _bytes_held() -> int:
+def bytes_held() -> int:
     """Return what the keys of all accounts take, their whole contents counted."""
     from scheduler.polling.queue.keys import PREFIX
 

@@ -43,10 +43,11 @@ def _surroundings(name: str) -> dict[str, str]:
 def _held(process: Started) -> float:
     """Return the MiB of a process and its children."""
     main = psutil.Process(process.pid)
-    return sum(_proportional(each) for each in [main, *main.children(recursive=True)]) / MIB
+    return sum(proportional(each) for each in [main, *main.children(recursive=True)]) / MIB
 
 
-def _proportional(process: psutil.Process) -> int:
+def proportional(process: psutil.Process) -> int:
+    """Return the bytes of a process alone; a page that several processes share counts in parts."""
     memory = process.memory_full_info()
     size: int = getattr(memory, "pss", memory.rss)  # Linux says it, others do not
     return size
