@@ -22,6 +22,7 @@ from scheduler.polling.fleet.rebuilds import Rebuild
 from scheduler.polling.models import Card, CarrierAccount, PollingParams
 from scheduler.polling.queue import Claim, Finish, Queue, calls, limiter_name
 from scheduler.polling.states import CheckType, ErrorClass
+from tests.scheduler.commands.asking import Shell
 from tests.scheduler.polling.factories import HOUR, MINUTE, SECOND, make_account, make_cards, make_checks, make_tier
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
 
@@ -356,3 +357,11 @@ def test_programs_get_the_same_answer_as_people(fleet: Fleet) -> None:
     answer = said.as_json()
     assert answer["situation"] == "waits_its_turn"
     assert [each["sentence"] for each in answer["reasons"]] + answer["schedule"] == list(said.sentences)
+
+
+def test_the_command_line_gives_the_same_answer(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    shell, (card,) = Shell(capsys), fleet.cards(polling_enabled=False)
+    assert shell.says("polling_why", card.iccid) == "Its polling is switched off. Switch it on, and it is asked soon."
+    assert shell.values("polling_why", f"#{card.pk}")["situation"] == "card_off"
+    for nobody in ("8986", "#0", "#"):
+        assert shell.refuses("polling_why", nobody) == f"There is no card “{nobody}”."
