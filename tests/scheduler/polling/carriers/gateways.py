@@ -11,6 +11,8 @@ from scheduler.polling.carriers.sessions import open_session
 from scheduler.polling.carriers.simulator import RunningCarrier, credentials_for, iccid_of, settings_for
 
 Outcome = TypeVar("Outcome")
+# The number of an account's first card.
+MSISDNS = 1_064_900_000_000
 
 
 class CountingGate:
@@ -64,4 +66,4 @@ def asked_of(
 
 def card(number: int = 0, account: str = "main") -> CardRef:
     """Return a card of a simulated account."""
-    return CardRef(number + 1, iccid_of(account, number))
+    return CardRef(number + 1, iccid_of(account, number), str(MSISDNS + number))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from scheduler.polling.carriers.base import CarrierError, Gateway
+from scheduler.polling.carriers.base import CarrierError, Gateway, Reading
 from scheduler.polling.carriers.registry import KINDS, BadSettings, read_access
 from scheduler.polling.carriers.simulator import (
     AccountPlan,
@@ -20,7 +20,7 @@ from scheduler.polling.carriers.simulator import (
     RunningCarrier,
     simulated_carrier,
 )
-from scheduler.polling.states import ErrorClass
+from scheduler.polling.states import CheckType, ErrorClass
 from tests.scheduler.polling.carriers.dialects import SPEECHES
 from tests.scheduler.polling.carriers.dialects.speech import CARD, Speech, used_bytes
 from tests.scheduler.polling.carriers.gateways import CountingGate, card
@@ -65,7 +65,9 @@ def carrier(running: RunningCarrier, settings: Settings) -> Iterator[RunningCarr
 
 
 def test_the_checks_that_are_promised_are_those_of_the_dialect(speech: Speech) -> None:
-    access = read_access(speech.kind, {"base_url": "https://api.example.org"}, speech.credentials(WHO))
+    access = read_access(
+        speech.kind, {"base_url": "https://api.example.org", **speech.settings}, speech.credentials(WHO)
+    )
 
     assert access.settings.supported == access.settings.as_http_json().supported  # type: ignore[attr-defined]
 
@@ -82,14 +84,15 @@ def test_credentials_that_are_missing_or_empty_are_named(speech: Speech) -> None
 
     for credentials in ({}, dict.fromkeys(names, "")):
         with pytest.raises(BadSettings) as caught:
-            read_access(speech.kind, {"base_url": "https://api.example.org"}, credentials)
+            read_access(speech.kind, {"base_url": "https://api.example.org", **speech.settings}, credentials)
         assert sorted(caught.value.problems) == [f"credentials.{name}" for name in names]
 
 
 def test_accounts_begin_with_the_limits_that_the_carrier_publishes() -> None:
     limits = {name: [(window.limit, window.seconds) for window in KINDS[name].windows] for name in SPEECHES}
 
-    assert limits == {"jasper": [(5, 1)], "1nce": [(10, 1)], "emnify": [(10, 1), (2000, 300)], "telnyx": [(5, 1)]}
+    published = {"jasper": [(5, 1)], "1nce": [(10, 1)], "emnify": [(10, 1), (2000, 300)]}
+    assert limits == {name: published.get(name, [(5, 1)]) for name in SPEECHES}
     assert {name: KINDS[name].concurrency for name in SPEECHES} == dict.fromkeys(SPEECHES) | {"jasper": 1}
 
 
@@ -125,13 +128,42 @@ def test_a_card_that_the_carrier_does_not_know_is_missing(speech: Speech, carrie
     assert caught.value.error_class is ErrorClass.CARD_MISSING
 
 
-def test_no_carrier_of_them_can_be_asked_for_many_cards_by_their_numbers(
+def test_many_cards_are_asked_for_in_one_call_where_the_carrier_has_that(
     speech: Speech, carrier: RunningCarrier
 ) -> None:
-    async def batches(gateway: Gateway) -> Any:
-        return gateway.batches
+    async def sizes(gateway: Gateway) -> Any:
+        return {check.value: batch.size for check, batch in gateway.batches.items()}
 
-    assert not asked_in(speech, carrier, batches)
+    assert asked_in(speech, carrier, sizes) == speech.many
+
+
+def test_of_many_cards_each_is_what_it_is_alone(speech: Speech, carrier: RunningCarrier) -> None:
+    async def ask(gateway: Gateway) -> None:
+        for check, batch in gateway.batches.items():
+            outcomes = await batch.ask([ACTIVE, UNKNOWN, STOPPED])
+            alone = await gateway.ask(check, STOPPED)
+            assert (getattr(outcomes[STOPPED.id], "value", None), alone.unit) == (alone.value, alone.unit)
+            assert isinstance(outcomes[ACTIVE.id], Reading)
+            missing = outcomes[UNKNOWN.id]
+            assert isinstance(missing, CarrierError)
+            assert missing.error_class is ErrorClass.CARD_MISSING
+
+    asked_in(speech, carrier, ask)
+
+
+@pytest.mark.parametrize("kind", ["onelink", "ctwing"])
+def test_a_card_that_spoils_a_call_for_many_is_found_and_the_others_are_read(kind: str, settings: Settings) -> None:
+    speech, cards, gate = SPEECHES[kind], [card(number) for number in range(20)], CountingGate()
+    with simulated_carrier(AccountPlan(latency=0), dialect=speech.dialect) as carrier:
+        settings.TIDELINE_ALLOWED_HOSTS_INWARD = [carrier.place]
+        carrier.order(Fault(kind=FaultKind.SPOIL, iccid=cards[7].iccid))
+
+        outcomes = asked_in(speech, carrier, lambda gateway: gateway.batches[CheckType.USAGE].ask(cards), gate=gate)
+
+    failed = {key: outcome.error_class for key, outcome in outcomes.items() if isinstance(outcome, CarrierError)}
+    assert failed == {cards[7].id: ErrorClass.CARD_NOT_OWNED}
+    assert set(outcomes) == {each.id for each in cards}
+    assert gate.passed <= 2 + 10
 
 
 # --- troubles --------------------------------------------------------------------------------------------------

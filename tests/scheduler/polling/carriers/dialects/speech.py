@@ -49,6 +49,7 @@ class Speech:
     Attributes:
         kind: the name of the gateway.
         settings: beside the address.
+        many: of each check that can be made for many cards in one call, for how many.
         lines: of each endpoint, how the first line of its requests begins, for the scripted card.
         answers: what those endpoints answer that are asked before others.
     """
@@ -59,6 +60,7 @@ class Speech:
     lines: Mapping[str, str]
     answers: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    many: Mapping[str, int] = field(default_factory=dict)
 
     def script(self, endpoint: str, answer: Callable[[Request], bytes]) -> Callable[[Request], bytes]:
         """Return what answers at the endpoint as told, and before as it should be."""
