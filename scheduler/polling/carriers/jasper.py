@@ -8,6 +8,7 @@ from quotas.ratelimit import Window
 from scheduler.polling.carriers.base import GatewayKind
 from scheduler.polling.carriers.http_json.credentials import HttpJsonCredentials
 from scheduler.polling.carriers.http_json.presets import PresetCredentials, PresetSettings, open_preset
+from scheduler.polling.carriers.http_json.settings import BaseAddress
 from scheduler.polling.states import CardState, CheckType, ErrorClass
 
 ACTIVATED, DEACTIVATED = "ACTIVATED", "DEACTIVATED"
@@ -35,6 +36,10 @@ class JasperSettings(PresetSettings):
 
     checks = frozenset({CheckType.CARD_STATUS, CheckType.USAGE, CheckType.PACKAGE})
 
+    base_url: BaseAddress = Field(
+        title="Address",
+        description="The operator's host of the API, not of the pages: https://restapi3.jasper.com/rws/api/v1 or another.",
+    )
     stopped_status: str = Field(
         default=DEACTIVATED,
         title="Status of stopped cards",

@@ -49,6 +49,16 @@ def test_an_answer_has_one_meaning(
     assert error.retry_after == (float(headers["Retry_After"]) if headers else None)
 
 
+def test_an_error_shows_the_word_of_either_of_the_carriers_envelopes(scripted: ScriptedCarrier) -> None:
+    missing = refused(ONE_NCE, scripted, "usage", 404, {}, refusal(1000, "NotFound"))
+    unknown = refused(ONE_NCE, scripted, "token", 401, {}, {"errorCode": "AuthError", "message": "Not authorized"})
+
+    assert [(error.code, "“" in error.sentence) for error in (missing, unknown)] == [
+        ("NotFound", True),
+        ("AuthError", True),
+    ]
+
+
 def test_a_token_is_fetched_with_user_and_password_and_shown_afterwards(scripted: ScriptedCarrier) -> None:
     answered(ONE_NCE, scripted, "card_status", {"status": "Enabled"})
 
