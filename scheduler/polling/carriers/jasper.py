@@ -38,7 +38,7 @@ class JasperSettings(PresetSettings):
 
     base_url: BaseAddress = Field(
         title="Address",
-        description="The operator's host of the API, not of the pages: https://restapi3.jasper.com/rws/api/v1 or another.",
+        description="At the host of the API, not that of the pages: https://restapi3.jasper.com/rws/api/v1 or alike.",
     )
     stopped_status: str = Field(
         default=DEACTIVATED,
