@@ -4,11 +4,13 @@ own, and the tiers that say how often. It is there only where TIDELINE_CARRIER_U
 
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 
 from scheduler.polling import defining, system_settings
 from scheduler.polling.carriers.http_json import HTTP_JSON
@@ -92,11 +94,14 @@ def load(*, now: datetime) -> None:
 
 
 def move(*, now: datetime) -> None:
-    """Let the accounts follow the carrier to where it is this time; one that leads elsewhere now stays."""
+    """Let the accounts follow the carrier to where it is this time; one that leads elsewhere now, or that its gateway
+    cannot use any more, stays.
+    """
     for account in _led_to_the_carrier():
         address = f"{settings.TIDELINE_CARRIER_URL}{urlsplit(account.settings['base_url']).path}"
         account.settings = account.settings | {"base_url": address}
-        defining.save_account(account, expected_version=account.version, now=now)
+        with suppress(ValidationError):  # left to a person: the account's page says what to do
+            defining.save_account(account, expected_version=account.version, now=now)
 
 
 def command() -> str | None:

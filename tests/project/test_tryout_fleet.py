@@ -9,6 +9,7 @@ from pytest_django import Settings
 
 from project import tryout, tryout_fleet
 from project.kit.clock import database_now
+from project.kit.secrets import Secret
 from project.settings import BASE_DIR
 from project.tryout_fleet import EXAMPLES
 from scheduler.polling import accounts, policy, system_settings, tiers
@@ -115,6 +116,14 @@ def test_an_account_that_leads_elsewhere_now_is_left_alone(settings: Settings) -
     at_port(settings, 8901)
     tryout.follow_the_ports()
     assert "https://carrier.example.org/v1" in addresses()
+
+
+def test_an_account_whose_credentials_cannot_be_read_any_more_keeps_the_others_from_nothing(settings: Settings) -> None:
+    tryout_fleet.load(now=database_now())
+    CarrierAccount.objects.filter(name=EXAMPLES[0].name).update(credentials=Secret("unreadable"))
+    at_port(settings, 8901)
+    tryout.follow_the_ports()
+    assert sum(address.startswith("http://127.0.0.1:8901/") for address in addresses()) == 3
 
 
 def test_the_carrier_runs_with_the_accounts_at_the_port_of_this_start() -> None:
