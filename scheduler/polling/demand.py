@@ -38,7 +38,7 @@ def of_accounts(rows: Sequence[CarrierAccount]) -> dict[int, Asked]:
     """Return what is asked of each of the accounts, with one query whatever they have."""
     counted: dict[int, list[tuple[Tier | None, int]]] = {row.pk: [] for row in rows}
     known = tiers.current()
-    for account_id, facts, count in _counted_by_facts(counted):
+    for account_id, facts, count in counted_by_facts(counted):
         counted[account_id].append((policy.tier_of(known, facts), count))
     return {row.pk: _asked(row, counted[row.pk]) for row in rows}
 
@@ -66,7 +66,7 @@ def _with_only(tier: Tier, possible: frozenset[CheckType]) -> Tier:
     return replace(tier, seconds={check: seconds for check, seconds in tier.seconds.items() if check in possible})
 
 
-def _counted_by_facts(account_ids: Iterable[int]) -> Iterator[tuple[int, Facts, int]]:
+def counted_by_facts(account_ids: Iterable[int]) -> Iterator[tuple[int, Facts, int]]:
     """Yield how many polled cards of an account have the same facts, as far as tiers tell them apart.
 
     Tiers compare shares with whole percents: so the share in whole percents, rounded down, decides the same.

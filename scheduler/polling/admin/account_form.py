@@ -13,46 +13,23 @@ from urllib.parse import urlsplit
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import VersionLockedForm
 from project.kit.secrets import DOTS, Secret
-from scheduler.admin.cells import pretty_json
 from scheduler.polling import defining
 from scheduler.polling.admin.account_page import stored_credentials
+from scheduler.polling.admin.json_fields import ATTRIBUTES, ObjectField
 from scheduler.polling.carriers.registry import KINDS
 from scheduler.polling.models import CarrierAccount
 
 FIELDSETS: Any = ((None, {"fields": ("name", "gateway", "settings", "credentials")}),)
-_CODE = {"class": "code", "autocomplete": "off", "spellcheck": "false"}
-
-
-class ObjectField(forms.JSONField):
-    """A JSON object, shown with its lines indented; what could not be read comes back as it was typed."""
-
-    def prepare_value(self, value: Any) -> Any:
-        """Return the text of the object; of an empty one nothing."""
-        if isinstance(value, dict) or not value:
-            return pretty_json(value) if value else ""
-        return super().prepare_value(value)
-
-    def to_python(self, value: Any) -> Any:
-        """Return the object; nothing typed is an empty one."""
-        try:
-            read = json.loads(value) if isinstance(value, str) and value.strip() else value or {}
-        except json.JSONDecodeError as error:
-            raise ValidationError(
-                _("This is no JSON. Line %(line)s, column %(column)s: %(what)s.")
-                % {"line": error.lineno, "column": error.colno, "what": error.msg}
-            ) from None
-        if not isinstance(read, dict):
-            raise ValidationError(_("Write an object, with its members between { and }."))
-        return read
 
 
 class CredentialsField(ObjectField):
-    """Credentials that are typed. What is wrong with the text is told without any of it."""
+    """Credentials that are typed; those that are stored are not shown."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Tell whether any were typed."""
@@ -68,11 +45,11 @@ class AccountForm(VersionLockedForm):
     settings = ObjectField(
         label=gettext_lazy("Settings"),
         required=False,
-        widget=forms.Textarea(attrs={"rows": 24, **_CODE}),
+        widget=forms.Textarea(attrs={"rows": 24, **ATTRIBUTES}),
         help_text=gettext_lazy("A JSON object; what it takes is told below. No secrets: they are in the credentials."),
     )
     credentials = CredentialsField(
-        label=gettext_lazy("Credentials"), required=False, widget=forms.Textarea(attrs={"rows": 4, **_CODE})
+        label=gettext_lazy("Credentials"), required=False, widget=forms.Textarea(attrs={"rows": 4, **ATTRIBUTES})
     )
 
     class Meta:
@@ -153,8 +130,7 @@ def _help_of(account: CarrierAccount) -> str:
     what = _('A JSON object, as in {"user": "…", "password": "…"}. They are never shown again.')
     if not account.pk:
         return what
-    stored = stored_credentials(account) or _("None are stored")
-    return f"{what} {stored.removesuffix('.')}. {_('Left empty, that stays as it is.')}"
+    return f"{what} {capfirst(stored_credentials(account)).removesuffix('.')}. {_('Left empty, that stays as it is.')}"
 
 
 def _origins(value: Any) -> Iterator[tuple[str, str]]:
@@ -167,5 +143,12 @@ def _origins(value: Any) -> Iterator[tuple[str, str]]:
             for part in value:
                 yield from _origins(part)
         case str() if value.lower().startswith(("http://", "https://")):
-            parts = urlsplit(value)
-            yield parts.scheme, parts.netloc
+            yield _origin(value)
+
+
+def _origin(address: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "", address
+    return parts.scheme, parts.netloc

@@ -168,7 +168,7 @@ def _facts(account: CarrierAccount, now: datetime) -> list[tuple[str, Any]]:
     """Return how the carrier is reached, as labels and values; of the credentials only which there are."""
     return [
         (_("gateway"), gateway_label(account.gateway)),
-        (_("credentials"), stored_credentials(account) or _("none")),
+        (_("credentials"), stored_credentials(account)),
         (_("holds in a row"), cells.number(account.hold_count)),
         (_("created"), when(account.created_at, now)),
         (_("changed"), when(account.updated_at, now)),
@@ -188,7 +188,7 @@ def stored_credentials(account: CarrierAccount) -> str:
         return str(error)
     values = json.loads(text) if text else {}
     names = [name for name, value in values.items() if value]
-    return _("%(names)s stored") % {"names": ", ".join(names)} if names else ""
+    return _("stored: %(names)s") % {"names": ", ".join(names)} if names else _("none stored")
 
 
 # --- what fails ------------------------------------------------------------------------------------------------

@@ -114,7 +114,9 @@ class MoveForm(RequiredReasonForm):
     """To which account, and why."""
 
     field_order = ("account", "reason")
-    account = forms.ModelChoiceField(label=gettext_lazy("Account"), queryset=CarrierAccount.objects.order_by("name"))
+    account = forms.ModelChoiceField(
+        label=gettext_lazy("Account"), queryset=CarrierAccount.objects.defer("settings", "credentials").order_by("name")
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -16,6 +16,7 @@ from project.kit.admin import VersionLockedForm, VersionLockMixin
 from project.kit.clock import database_now
 from scheduler.polling import accounts, defining
 from scheduler.polling.admin import cells
+from scheduler.polling.admin.json_fields import JsonField
 from scheduler.polling.models import CarrierAccount, PollingParams
 
 FIELDSETS: Any = (
@@ -47,11 +48,16 @@ FIELDSETS: Any = (
 class ParamsForm(VersionLockedForm):
     """An account's parameters, also where nobody has set any yet: their version is 0 then."""
 
+    rate_windows = JsonField(
+        label=PollingParams._meta.get_field("rate_windows").verbose_name,
+        required=False,
+        help_text=PollingParams._meta.get_field("rate_windows").help_text,
+    )
+
     class Meta:
         model = PollingParams
         fields = defining.PARAMS_FIELDS
         widgets = {
-            "rate_windows": forms.Textarea(attrs={"rows": 3, "class": "code", "spellcheck": "false"}),
             "queue": forms.TextInput(attrs={"class": "code", "size": 30, "spellcheck": "false"}),
         }
 

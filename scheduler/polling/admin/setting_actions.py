@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm
 from scheduler.polling import system_settings
+from scheduler.polling.admin import json_fields
 from scheduler.polling.models import SystemSetting
 
 # For so long other processes go on with what held before.
@@ -41,9 +42,9 @@ class ValueForm(RequiredReasonForm):
             raise ValidationError(_("Change one setting at a time."))
         typed = self.cleaned_data["value"]
         try:
-            value = json.loads(typed)
-        except ValueError:
-            value = typed
+            value = json_fields.read(typed)
+        except ValidationError:
+            value = typed  # a word without its quotes, or what the setting refuses
         try:
             return system_settings.checked(self.row.key, value)
         except ValidationError as refusal:
@@ -75,7 +76,9 @@ def _change(setting: SystemSetting, asked: Asked) -> Done:
     row = system_settings.change(
         setting.key, asked.values["value"], actor=asked.actor, now=asked.now, expected_version=setting.version
     )
-    return Done(_("%(key)s is %(value)s.") % {"key": row.key, "value": json.dumps(row.value, ensure_ascii=False)})
+    return Done(
+        _("The setting %(key)s is %(value)s.") % {"key": row.key, "value": json.dumps(row.value, ensure_ascii=False)}
+    )
 
 
 def _default_obstacle(setting: SystemSetting) -> str:

@@ -1,22 +1,15 @@
 """How many cards each tier is for, and how many calls a day that makes: by the rule that the polling itself goes by."""
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from scheduler.admin.cells import row_link
-from scheduler.polling import policy
+from scheduler.polling import demand, policy
 from scheduler.polling.admin import cells
-from scheduler.polling.fleet import live_order
-from scheduler.polling.models import PollingTier
-from scheduler.polling.policy import Facts
+from scheduler.polling.models import CarrierAccount, PollingTier
 from scheduler.polling.tiers import as_tier
-
-# What tiers ask for; neither the reset day nor the zone.
-_FACTS = ("state", "real_name_state", "package", "used_bytes", "allowance_bytes")
-CARDS_A_READ = 5_000
 
 
 def counted() -> dict[str, Any]:
@@ -25,9 +18,9 @@ def counted() -> dict[str, Any]:
     tiers = [as_tier(row) for row in rows]
     places = {id(tier): place for place, tier in enumerate(tiers)}
     found: Counter[int | None] = Counter()
-    for facts in _facts_of_cards():
+    for _account_id, facts, count in demand.counted_by_facts(CarrierAccount.objects.values_list("pk", flat=True)):
         tier = policy.tier_of(tiers, facts)
-        found[None if tier is None else places[id(tier)]] += 1
+        found[None if tier is None else places[id(tier)]] += count
     total = found.total()
     lines = [_line(row, found[place], total) for place, row in enumerate(rows)]
     return {
@@ -36,11 +29,6 @@ def counted() -> dict[str, Any]:
         "total": f"{total:,}",
         "calls": f"{sum(line['calls_a_day'] for line in lines):,}",
     }
-
-
-def _facts_of_cards() -> Iterator[Facts]:
-    cards = live_order.polled_cards().values(*_FACTS)
-    return (Facts(**row, reset_day=1, timezone="UTC") for row in cards.iterator(CARDS_A_READ))
 
 
 def _line(row: PollingTier, cards: int, total: int) -> dict[str, Any]:

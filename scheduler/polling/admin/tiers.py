@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.validators import ProhibitNullCharactersValidator
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -62,6 +63,11 @@ class PackagesField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         """Return the names, one a line."""
         return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> Any:
+        """Return the names, none with a character that cannot be kept."""
+        ProhibitNullCharactersValidator()(value or "")
+        return super().clean(value)
 
     def to_python(self, value: Any) -> Any:
         """Return the names as a list, each once."""

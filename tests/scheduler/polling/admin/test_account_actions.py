@@ -203,7 +203,7 @@ def test_the_page_shows_what_is_in_order_what_fails_and_what_was_told() -> None:
     text = text_of(chief().get(page_of(account)))
     assert "Cards in order 3" in text
     assert f"{card.iccid} usage failed 3 times no answer in time" in text
-    assert "Credentials none" in text
+    assert "Credentials none stored" in text
 
 
 def test_the_page_asks_as_often_for_two_hundred_cards_as_for_ten() -> None:

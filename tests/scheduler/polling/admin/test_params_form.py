@@ -49,7 +49,8 @@ def test_a_form_that_is_posted_back_sets_nothing() -> None:
     ("field", "typed", "says"),
     [
         ("rate_windows", '[{"limit": 5}]', "Each window names its limit and its seconds"),
-        ("rate_windows", "[", "valid JSON"),
+        ("rate_windows", "[", "This is no JSON. Line 1, column 2"),
+        ("rate_windows", '["\\ud800"]', "Half of a character"),
         ("queue", "celery", "is no queue of its own"),
         ("inflight_limit", "0", "greater than or equal to 1"),
         ("priority_max_ratio", "1.5", "less than or equal to 1"),

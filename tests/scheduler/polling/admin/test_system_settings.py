@@ -53,7 +53,7 @@ def test_there_is_no_page_of_what_is_no_setting() -> None:
 def test_a_setting_is_changed_with_a_reason_and_says_who_did() -> None:
     client = chief()
     response = confirm(client, TIMEOUT, "change", value="30", reason="Slow carriers.")
-    assert told(response) == ["polling.steps.timeout is 30."]
+    assert told(response) == ["The setting polling.steps.timeout is 30."]
     row = SystemSetting.objects.get()
     assert (row.value, row.changed_by, row.version) == (30, name_of(client), 1)
     assert LogEntry.objects.get().change_message == "Change: Slow carriers."
@@ -68,7 +68,13 @@ def test_a_word_may_be_typed_without_its_quotes() -> None:
 
 @pytest.mark.parametrize(
     ("value", "says"),
-    [("0", "greater than or equal to 1"), ('"x"', "valid integer"), ("[1", "valid integer"), ("", "required")],
+    [
+        ("0", "greater than or equal to 1"),
+        ('"x"', "valid integer"),
+        ("[1", "valid integer"),
+        ("[" * 3000, "valid integer"),
+        ("", "required"),
+    ],
 )
 def test_a_bad_value_is_refused_on_its_field_and_what_held_stays(value: str, says: str) -> None:
     set_timeout(30)

@@ -73,6 +73,7 @@ def test_a_tier_is_added_behind_the_others() -> None:
     [
         ("usage_seconds", {"usage_seconds": "0"}, "Write seconds from 1 to a year of them"),
         ("usage_below_percent", {"usage_from_percent": "80", "usage_below_percent": "50"}, "Write more than 80."),
+        ("packages", {"packages": "a\x00b"}, "Null characters are not allowed."),
         ("states", {"states": ["asleep"]}, "Select a valid choice."),
         ("position", {"position": "30"}, "already exists"),
         ("name", {"name": ""}, "This field is required."),
