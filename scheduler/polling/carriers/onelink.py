@@ -150,7 +150,7 @@ def _authorizing(
     settings: OneLinkSettings, credentials: OneLinkCredentials, client: Client, judge: Judge, shared: TokenStore | None
 ) -> Authorization:
     fetch = partial(_fetch, credentials, client, judge)
-    return ByToken(TokenKeeper(fetch, shared), partial(_with_token, credentials.appid))
+    return ByToken(TokenKeeper(fetch, shared), partial(_with_token, credentials.appid), judge.secrets)
 
 
 async def _fetch(credentials: OneLinkCredentials, client: Client, judge: Judge) -> Token:

@@ -106,7 +106,7 @@ def _authorizing(
     settings: TuyaSettings, credentials: TuyaCredentials, client: Client, judge: Judge, shared: TokenStore | None
 ) -> Authorization:
     fetch = partial(_fetch, credentials, client, judge)
-    return ByToken(TokenKeeper(fetch, shared), partial(_with_signature, credentials))
+    return ByToken(TokenKeeper(fetch, shared), partial(_with_signature, credentials), judge.secrets)
 
 
 async def _fetch(credentials: TuyaCredentials, client: Client, judge: Judge) -> Token:

@@ -21,6 +21,7 @@ from scheduler.polling.carriers.http_json.settings import (
     TokenAuth,
 )
 from scheduler.polling.carriers.judging import Aim, Judge
+from scheduler.polling.carriers.secrecy import Secrets
 from scheduler.polling.carriers.tokens import Token, TokenKeeper, TokenStore
 from scheduler.polling.states import ErrorClass
 
@@ -62,14 +63,16 @@ class Standing:
 
 
 class ByToken:
-    """A pass with a token, which is fetched.
+    """A pass with a token, which is fetched, here or by another process.
 
     Args:
         put: returns the request with the token.
+        secrets: to which each token is added.
     """
 
-    def __init__(self, keeper: TokenKeeper, put: Callable[[Draft, str], Draft]) -> None:
-        self._keeper, self._put = keeper, put
+    def __init__(self, keeper: TokenKeeper, put: Callable[[Draft, str], Draft], secrets: Secrets) -> None:
+        self._keeper, self._put, self._secrets = keeper, put, secrets
+        self._latest = ""
 
     async def current(self) -> Pass:
         return self._pass(await self._keeper.current())
@@ -78,6 +81,9 @@ class ByToken:
         return self._pass(await self._keeper.instead_of(refused.token))
 
     def _pass(self, token: str) -> Pass:
+        if token != self._latest:
+            self._secrets.add_token(token)
+            self._latest = token
         return Pass(lambda drafted: self._put(drafted, token), token)
 
 
@@ -120,7 +126,6 @@ async def fetched_token(
     text = as_text(token(document))
     if not text.isascii() or not text.isprintable() or not text:
         raise CarrierError(ErrorClass.MALFORMED, f"{judge.host} answers without a token at “{token.text}”.")
-    judge.secrets.add_token(text)
     return Token(text, _seconds(lifetime(document)) if lifetime else None)
 
 
@@ -167,7 +172,8 @@ def authorization_of(
     match auth:
         case TokenAuth():
             endpoint = TokenEndpoint(auth, credentials, client, judge)
-            return ByToken(TokenKeeper(endpoint.fetch, shared if auth.shared else None), partial(_put_token, auth))
+            keeper = TokenKeeper(endpoint.fetch, shared if auth.shared else None)
+            return ByToken(keeper, partial(_put_token, auth), judge.secrets)
         case BasicAuth():
             return standing(headers=basic(credentials))
         case BearerAuth():

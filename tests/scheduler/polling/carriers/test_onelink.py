@@ -11,10 +11,11 @@ from pytest_django import Settings
 
 from scheduler.polling import connecting
 from scheduler.polling.carriers import wall_clock
-from scheduler.polling.carriers.base import Gateway, Reading
+from scheduler.polling.carriers.base import CarrierError, Gateway, Reading
 from scheduler.polling.carriers.registry import read_access
 from scheduler.polling.carriers.sessions import open_session
 from scheduler.polling.carriers.simulator import AccountPlan, RunningCarrier, simulated_carrier
+from scheduler.polling.carriers.tokens import Fetch, Token
 from scheduler.polling.queue.keys import key_of
 from scheduler.polling.sharing import SharedToken
 from scheduler.polling.states import CheckType
@@ -165,6 +166,28 @@ def calls_of_two_pollers(carrier: RunningCarrier, *, shared: bool) -> dict[str, 
     connecting.client().delete(key_of(ACCOUNT, "token"))
     calls: dict[str, int] = carrier.stats()["calls"]
     return calls
+
+
+class Kept:
+    """A token that another process fetched."""
+
+    async def another(self, refused: str, fetch: Fetch) -> Token:
+        return Token("t0ken.of~another", 3600)
+
+
+def test_a_token_that_another_poller_fetched_is_a_secret_as_well(scripted: ScriptedCarrier, settings: Settings) -> None:
+    scripted.answer = lambda asked: reply(json.dumps(refusal("12009", json.loads(asked.body)["token"])).encode())
+    access = read_access("onelink", {"base_url": scripted.url}, ONELINK.credentials(WHO))
+
+    async def ask() -> None:
+        async with open_session() as http:
+            await access.open(http, CountingGate(), Kept()).card_status(CARD)
+
+    with pytest.raises(CarrierError) as caught:
+        asyncio.run(ask())
+
+    assert "another account" in caught.value.sentence
+    assert "t0ken" not in caught.value.sentence
 
 
 def test_two_pollers_use_one_token(settings: Settings) -> None:
