@@ -1,6 +1,7 @@
 """One token of an account for all pollers: fetched by one of them at a time, kept sealed, and never after its end."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
@@ -10,12 +11,19 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from scheduler.polling import connecting, sharing
+from project.kit.secrets import Secret
+from scheduler.polling import connecting, params, sharing
+from scheduler.polling.accounts import Account
 from scheduler.polling.carriers.base import Busy, CarrierError
+from scheduler.polling.carriers.sessions import open_session
+from scheduler.polling.carriers.simulator import AccountPlan, simulated_carrier
 from scheduler.polling.carriers.tokens import Fetch, Token, TokenKeeper
+from scheduler.polling.gateways import Gateways
 from scheduler.polling.queue.keys import key_of
 from scheduler.polling.sharing import SharedToken
 from scheduler.polling.states import ErrorClass
+from tests.scheduler.polling.carriers.dialects.onelink import ONELINK
+from tests.scheduler.polling.carriers.gateways import card
 
 ACCOUNT = 987_654
 ACCESS = {"credentials": "as they are"}
@@ -166,3 +174,27 @@ def test_without_redis_a_token_waits_and_nothing_has_failed() -> None:
                 await keeper(away, Carrier().fetch).current()
 
     with_redis(act)
+
+
+# --- as pollers ask --------------------------------------------------------------------------------------------
+
+
+def test_two_pollers_ask_an_account_with_one_token(settings: Settings) -> None:
+    with simulated_carrier(AccountPlan(latency=0), dialect=ONELINK.dialect) as carrier:
+        settings.TIDELINE_ALLOWED_HOSTS_INWARD = [carrier.place]
+        credentials = Secret.of(json.dumps(ONELINK.credentials(carrier.plan())))
+        said = {"base_url": f"{carrier.url}/main"}
+        account = Account(ACCOUNT, "an account", "onelink", said, credentials, params.resolved(None), 0)
+
+        async def read(account_id: int) -> Account:
+            return account
+
+        async def act(redis: Redis) -> None:
+            async with open_session() as http:
+                for gateways in [Gateways(redis, http, read) for _ in range(2)] * 2:
+                    access = await gateways.to(ACCOUNT, max_wait=10)
+                    assert access is not None
+                    await access.gateway.card_status(card(1))
+
+        with_redis(act)
+        assert carrier.stats()["calls"] == {"token": 1, "status": 4}
