@@ -91,15 +91,11 @@ class Engine:
             ]
             self._poller.set_result(poller)
             await self._end_of_work(leases, running)
-            for task in running:
-                task.cancel()
-            await asyncio.wait(running)
+            await _cancel(running)
             await self._say(redis, 0)
             await leases.give_back_all()
         await rows.close()
-        for task in running:
-            if not task.cancelled():
-                task.result()
+        _raise_faults(running)
 
     async def _end_of_work(self, leases: Leases, running: Collection[asyncio.Task[None]]) -> None:
         """Wait until the process is asked to stop, and then a while for what is in work; or until one that runs fails,
@@ -125,6 +121,18 @@ class Engine:
                 await capacity.say(redis, queue, self._name, cards)
         except RedisError as error:
             logger.warning("nobody learns what this poller can hold: %s", type(error).__name__)
+
+
+async def _cancel(running: Collection[asyncio.Task[None]]) -> None:
+    for task in running:
+        task.cancel()
+    await asyncio.wait(running)
+
+
+def _raise_faults(ended: Collection[asyncio.Task[None]]) -> None:
+    for task in ended:
+        if not task.cancelled():
+            task.result()
 
 
 async def _tell_for_ever(meters: Meters, queue: AsyncQueue) -> None:

@@ -52,18 +52,15 @@ class PollingNemesis(Nemesis):
         }
 
     @property
-    def story_of_all(self) -> list[Callable[[], None]]:
-        """Each kind of harm, and what loses the most of it more than once."""
+    def story_of_all(self) -> list[list[Callable[[], None]]]:
+        """Each kind of harm, alone or with another, and what loses the most of it more than once."""
         return [
-            self.empty_the_broker,
-            self.forget_the_limits,
-            self.kill_a_poller,
-            self.restart_the_broker_empty,
-            self.cut_all_sessions,
-            self.empty_the_broker,
-            self.hang_the_broker_for_long,
-            self.restart_the_database,
-            self.forget_the_limits,
+            [self.empty_the_broker],
+            [self.forget_the_limits, self.kill_a_poller],
+            [self.restart_the_broker_empty],
+            [self.cut_all_sessions, self.empty_the_broker],
+            [self.hang_the_broker_for_long],
+            [self.restart_the_database, self.forget_the_limits],
         ]
 
     def kill_a_poller(self) -> None:
@@ -112,8 +109,9 @@ def test_whatever_is_lost_amid_the_work_every_card_is_polled_again_from_one_orde
     house.supervise("worker", "beat", "beat", "poller", "poller")
     nemesis, ledger = PollingNemesis(house, own_postgresql, SEED), Ledger()
     wait_until_all_are_polled(house, ledger)
-    for blow in nemesis.story_of_all:
-        blow()
+    for blows in nemesis.story_of_all:
+        for blow in blows:
+            blow()
         connection.close()
         wait_until_all_are_polled(house, ledger)
     nemesis.rage(SECONDS)
