@@ -1,9 +1,13 @@
 """Cards polled end to end by real processes, two checks each, beside one Celery message a card and check."""
 
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING
+
+import psutil
 
 from tests.benchmarks import polled, servers
 from tests.benchmarks.measuring import OURS, Measurement, Options, rate, stated, take_turns
@@ -31,15 +35,24 @@ LEGACY_COMMAND = (
 LEGACY_WAITING = 2000
 WARM_CARDS, SECONDS = 200, 20
 
-_milliseconds: dict[str, list[float]] = {OURS: [], LEGACY: []}
+# Of the processor, for a card in each turn: what the pollers or workers take, and what all take, the servers and the
+# carrier included.
+_milliseconds: dict[str, list[tuple[float, float]]] = {OURS: [], LEGACY: []}
 
 
 def measure(options: Options) -> list[Measurement]:
-    """Compare; state the processor's time that a card takes of the processes that ask."""
+    """Compare; state what of the processor's time a card takes, which is the same however busy it is with others."""
     cards = options.size or CARDS
     medians = take_turns({OURS: partial(_ours, cards), LEGACY: partial(_legacy, cards)}, options.rounds)
-    spent = [stated(f"poll, CPU a card, {name}", "ms", min(each)) for name, each in _milliseconds.items()]
-    return [rate("poll", "cards/s", medians, WANTED, AT_LEAST), *spent]
+    return [rate("poll", "cards/s", medians, WANTED, AT_LEAST), *_spent(OURS), *_spent(LEGACY)]
+
+
+def _spent(name: str) -> list[Measurement]:
+    by_askers, by_all = (median(turns) for turns in zip(*_milliseconds[name], strict=True))
+    return [
+        stated(f"poll, {name}: CPU a card of those who ask", "ms", by_askers),
+        stated(f"poll, {name}: CPU a card of all processes", "ms", by_all),
+    ]
 
 
 def _ours(cards: int) -> float:
@@ -113,22 +126,33 @@ class _Watch:
 
     def __init__(self, name: str, cards: int, processes: list[Started]) -> None:
         self._name, self._cards, self._processes = name, cards, processes
-        self._began: tuple[float, float, float] | None = None
+        self._began: tuple[float, float, float, float] | None = None
         self.cards_a_second = 0.0
 
     def is_complete(self) -> bool:
         """Tell whether it was watched for long enough."""
-        now, done, spent = time.monotonic(), _cards_polled(), polled.processor_seconds(self._processes)
+        reached = (time.monotonic(), _cards_polled(), *self._processor_seconds())
         if self._began is None:
-            self._began = (now, done, spent) if done >= WARM_CARDS else None
+            self._began = reached if reached[1] >= WARM_CARDS else None
             return False
-        seconds, cards = now - self._began[0], done - self._began[1]
+        seconds, cards, by_askers, by_all = (now - then for now, then in zip(reached, self._began, strict=True))
         if seconds < SECONDS:
             return False
-        assert done < self._cards, "it was done before its time was over: take a larger --size"
+        assert reached[1] < self._cards, "it was done before its time was over: take a larger --size"
         self.cards_a_second = cards / seconds
-        _milliseconds[self._name].append((spent - self._began[2]) / cards * 1000)
+        _milliseconds[self._name].append((by_askers / cards * 1000, by_all / cards * 1000))
         return True
+
+    def _processor_seconds(self) -> tuple[float, float]:
+        askers = [psutil.Process(process.pid) for process in self._processes]
+        this = psutil.Process()
+        return _used(askers), _used([this, *this.children(recursive=True)])
+
+
+def _used(processes: Iterable[psutil.Process]) -> float:
+    """Return the processor's seconds that the processes have used."""
+    times = [process.cpu_times() for process in processes]
+    return sum(each.user + each.system for each in times)
 
 
 def _cards_polled() -> float:

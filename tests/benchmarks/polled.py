@@ -10,8 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from tests.benchmarks import servers
 from tests.processes import Processes, Started
 
@@ -132,12 +130,6 @@ def each_second(act: Callable[[], object], over: Callable[[], bool]) -> None:
         began = time.monotonic()
         act()
         time.sleep(max(ROUND_SECONDS - (time.monotonic() - began), 0))
-
-
-def processor_seconds(processes: Sequence[Started]) -> float:
-    """Return the processor's time that the processes have used."""
-    times = [psutil.Process(process.pid).cpu_times() for process in processes]
-    return sum(each.user + each.system for each in times)
 
 
 def _capacity() -> int:
