@@ -1,6 +1,7 @@
 """Real clients of a real Redis: many calls in one go, scripts that the server forgot, asyncio, and Redis away."""
 
 import asyncio
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -65,6 +66,8 @@ def every_call(account: int, claims: tuple[Claim, ...], client: Redis) -> dict[s
         "put": calls.put(account, [Card(3, {USAGE: later}, {})]),
         "look": calls.look(account, 1),
         "count": calls.count(account),
+        "note_traffic": calls.note_traffic(account, made=5, waits=1, waited=timedelta(seconds=1), timeouts=1),
+        "traffic": calls.traffic(account),
         "remove": calls.remove(account, [3]),
         "begin_rebuild": calls.begin_rebuild(account),
         "complete_rebuild": calls.complete_rebuild(account, "second", 0),
