@@ -1,7 +1,6 @@
 """China Telecom's connection management (CMP, of CTWing): it answers in JSON, in XML, or in a line with a code."""
 
 import hashlib
-import json
 import re
 from dataclasses import replace
 from functools import cached_property, partial
@@ -52,9 +51,13 @@ class CtWingAnswer(Answer):
     def document(self) -> Any:
         """What it says. Of XML: its leaves, by their names in small letters; of a line: its code and the rest."""
         try:
-            return json.loads(self.text())
-        except (ValueError, RecursionError):
-            return _leaves(self.text()) if self.text().lstrip().startswith("<") else _line(self.text())
+            document = super().document
+        except NoDocument:
+            document = None
+        if isinstance(document, dict):
+            return document
+        text = self.text()
+        return _leaves(text) if text.lstrip().startswith("<") else _line(text)
 
 
 class CtWingSettings(PresetSettings):
@@ -167,8 +170,8 @@ def _change(order: str) -> dict[str, Any]:
 
 
 def _leaves(text: str) -> dict[str, str]:
-    if "<!" in text:
-        raise NoDocument  # HTML, or XML with entities, which could grow without end
+    if "<!doctype" in text.lower():
+        raise NoDocument  # HTML, or XML with entities of its own, which could grow without end
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 - without a DOCTYPE there are no entities
     except (ElementTree.ParseError, RecursionError, ValueError):

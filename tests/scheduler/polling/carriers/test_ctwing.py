@@ -37,6 +37,8 @@ OUTCOMES: list[tuple[int, dict[str, str], Any, str, Is]] = [
     (200, {}, xml("-9", "不能重复订购"), "stop", Is.STATE_FORBIDS),
     (200, {}, b"100008 not activated", "resume", Is.STATE_FORBIDS),
     (200, {}, b"<root><RESULT>100008</RESULT><SMSG>no</SMSG></root>", "resume", Is.STATE_FORBIDS),
+    (200, {}, b"100008", "resume", Is.STATE_FORBIDS),
+    (200, {}, b"[100008]", "resume", Is.MALFORMED),
     (200, {}, b"100008", "usage", Is.MALFORMED),  # at another endpoint nobody knows what it means
     (200, {}, xml("7777", "?"), "stop", Is.MALFORMED),
     (200, {}, xml("0000", "ok").replace(b"</SvcCont>", b""), "stop", Is.MALFORMED),
@@ -64,7 +66,9 @@ def test_an_answer_has_one_meaning(
         xml("0000", "成功"),
         b"<Root xmlns='urn:x'><RESULT>0</RESULT><SMSG>ok</SMSG></Root>",
         b'{"resultCode": "0", "code": "0"}',
+        b"<r><RspCode><![CDATA[0000]]></RspCode><!-- done --></r>",
         b"0000",
+        b"0",
         "0：成功".encode(),
     ],
 )
