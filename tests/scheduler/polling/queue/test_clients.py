@@ -14,7 +14,6 @@ from redis.crc import key_slot
 from redis.exceptions import ResponseError
 
 from project.services import Redis as Server
-from quotas.ratelimit import Calls as LimiterCalls
 from quotas.ratelimit import Window
 from scheduler.polling.queue import (
     MOST_CARDS,
@@ -27,9 +26,8 @@ from scheduler.polling.queue import (
     Requested,
     Round,
     calls,
-    limiter_name,
 )
-from scheduler.polling.queue.keys import key_of, keys_of
+from scheduler.polling.queue.keys import key_of
 from scheduler.polling.queue.queue import NAMES
 from scheduler.polling.states import CheckType
 from tests.scheduler.polling.queue.states import (
@@ -179,10 +177,10 @@ def test_a_server_that_forgets_in_the_middle_is_asked_once_more(account: int, cl
 def test_scripts_touch_only_keys_that_they_declare_and_all_lie_in_one_slot_of_a_cluster(
     queue: Queue, account: int, client: Redis
 ) -> None:
-    declared = {key.decode() for key in (*keys_of(account), *LimiterCalls(limiter_name(account), WINDOWS).keys)}
-    assert len({key_slot(key.encode()) for key in declared}) == 1
     put_due(queue, account, [1, 2])
     claims = claim(queue, account)
+    declared = {key.decode() for call in every_call(account, claims, client).values() for key in call.keys}
+    assert len({key_slot(key.encode()) for key in declared}) == 1
     with client.monitor() as monitor:
         queue.perform(list(every_call(account, claims, client).values()))
         client.echo("over")
