@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import replace
+from datetime import UTC
 from functools import cached_property, partial
 from typing import Any
 from xml.etree import ElementTree
@@ -21,7 +22,7 @@ from scheduler.polling.carriers.http_json.settings import BaseAddress
 from scheduler.polling.carriers.http_json.signing import signed
 from scheduler.polling.carriers.judging import Judge
 from scheduler.polling.carriers.tokens import TokenStore
-from scheduler.polling.carriers.wall_clock import shown
+from scheduler.polling.carriers.wall_clock import now_in
 from scheduler.polling.states import CardState, CheckType, ErrorClass, RealName
 
 STATES = {
@@ -145,7 +146,7 @@ def _authorizing(
 def _with_signature(credentials: CtWingCredentials, drafted: Draft) -> Draft:
     """Return the request signed: over its sorted query, its body, the secret and the second in Greenwich."""
     drafted = replace(drafted, query=dict(sorted(drafted.query.items())))
-    timestamp = f"{shown():%Y%m%d%H%M%S}"
+    timestamp = f"{now_in(UTC):%Y%m%d%H%M%S}"
     _, _, query = drafted.request().path.partition("?")
     text = query.encode() + (drafted.body or b"") + f"{credentials.secret_key.get_secret_value()}{timestamp}".encode()
     digest = hashlib.md5(text, usedforsecurity=False).hexdigest()  # it is the carrier's choice

@@ -18,7 +18,7 @@ from scheduler.polling.carriers.http_json.settings import BaseAddress
 from scheduler.polling.carriers.http_json.signing import signed
 from scheduler.polling.carriers.judging import Judge
 from scheduler.polling.carriers.tokens import Token, TokenKeeper, TokenStore
-from scheduler.polling.carriers.wall_clock import CHINA, shown
+from scheduler.polling.carriers.wall_clock import CHINA, now_in
 from scheduler.polling.states import CardState, CheckType, ErrorClass, RealName
 
 # Two platforms with words of their own: PB writes two digits, CT one.
@@ -168,7 +168,7 @@ def _with_token(appid: str, drafted: Draft, token: str) -> Draft:
 
 def _transid(appid: str) -> str:
     """Return a number of its own for a request: application, second in China, eight digits."""
-    return f"{appid}{shown(CHINA):%Y%m%d%H%M%S}{secrets.randbelow(10**8):08d}"
+    return f"{appid}{now_in(CHINA):%Y%m%d%H%M%S}{secrets.randbelow(10**8):08d}"
 
 
 ONELINK = GatewayKind(

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from datetime import UTC
 from functools import partial
 from typing import Any, Literal
 from uuid import uuid4
@@ -20,7 +21,7 @@ from scheduler.polling.carriers.http_json.settings import BaseAddress
 from scheduler.polling.carriers.http_json.signing import signed
 from scheduler.polling.carriers.judging import Judge
 from scheduler.polling.carriers.tokens import Token, TokenKeeper, TokenStore
-from scheduler.polling.carriers.wall_clock import shown
+from scheduler.polling.carriers.wall_clock import now_in
 from scheduler.polling.states import CardState, CheckType, ErrorClass, RealName
 
 STATES = {"0": CardState.READY, "1": CardState.ACTIVE, "2": CardState.STOPPED}
@@ -119,7 +120,7 @@ async def _fetch(credentials: TuyaCredentials, client: Client, judge: Judge) -> 
 
 def _with_signature(credentials: TuyaCredentials, drafted: Draft, token: str = "") -> Draft:
     """Return the request signed: over who asks, when, and method, body and address."""
-    timestamp, nonce = str(int(shown().timestamp() * 1000)), uuid4().hex
+    timestamp, nonce = str(int(now_in(UTC).timestamp() * 1000)), uuid4().hex
     body = hashlib.sha256(drafted.body or b"").hexdigest()
     signed_text = "\n".join((drafted.method, body, "", drafted.request().path))
     text = f"{credentials.client_id}{token}{timestamp}{nonce}{signed_text}"

@@ -21,7 +21,7 @@ from scheduler.polling.carriers.http_json.settings import BaseAddress
 from scheduler.polling.carriers.http_json.signing import signed
 from scheduler.polling.carriers.judging import Judge
 from scheduler.polling.carriers.tokens import TokenStore
-from scheduler.polling.carriers.wall_clock import CHINA, shown
+from scheduler.polling.carriers.wall_clock import CHINA, now_in
 from scheduler.polling.states import CardState, CheckType, ErrorClass, RealName
 
 STATES = {
@@ -133,7 +133,7 @@ def _authorizing(
 
 
 def _with_token(settings: UnicomSettings, credentials: UnicomCredentials, drafted: Draft) -> Draft:
-    now = shown(CHINA)
+    now = now_in(CHINA)
     asked = {
         "app_id": credentials.app_id,
         "timestamp": f"{now:%Y-%m-%d %H:%M:%S} {_milliseconds(now)}",

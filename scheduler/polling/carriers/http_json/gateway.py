@@ -22,7 +22,7 @@ from scheduler.polling.carriers.http_json.templates import LOOKED_UP, MONTH
 from scheduler.polling.carriers.judging import Aim, Judge
 from scheduler.polling.carriers.secrecy import Secrets
 from scheduler.polling.carriers.tokens import TokenStore
-from scheduler.polling.carriers.wall_clock import shown
+from scheduler.polling.carriers.wall_clock import now_in
 from scheduler.polling.states import CheckType, ErrorClass
 
 Authorize = Callable[[Client, Judge], Authorization]
@@ -139,7 +139,7 @@ class HttpJson(Gateway):
         return outcomes
 
     def _times(self) -> dict[str, str]:
-        return {MONTH: f"{shown(self._settings.zone):%Y%m}"}
+        return {MONTH: f"{now_in(self._settings.zone):%Y%m}"}
 
     # --- its making --------------------------------------------------------------------------------------------
 

@@ -114,7 +114,7 @@ def test_who_asks_is_shown_and_the_request_signed(scripted: ScriptedCarrier) -> 
 
 
 def test_the_signature_is_that_of_the_carriers_own_example(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctwing, "shown", lambda: datetime(2020, 11, 1, 2, 14, 35, tzinfo=UTC))
+    monkeypatch.setattr(ctwing, "now_in", lambda zone: datetime(2020, 11, 1, 2, 14, 35, tzinfo=UTC))
     credentials = CtWingCredentials(app_key="my-app-key", secret_key=SecretStr("d1209cfefe895364e03"))
     body = b'{"name":"xf","age":"dd"}'
     drafted = Draft("usage", "POST", "/openapi/v1/prodinst/getSIMAmount", {"c": "3", "a": "1", "b": "2"}, {}, body)

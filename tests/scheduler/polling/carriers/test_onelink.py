@@ -117,11 +117,11 @@ def test_usage_of_many_is_that_of_the_month_in_china_until_midnight(scripted: Sc
     usage, sent = outcomes[CARD.id], json.loads(scripted.asked[-1].body)
     assert isinstance(usage, Reading)
     assert (usage.value, usage.as_of) == (2048, wall_clock.last_midnight(wall_clock.CHINA))
-    assert (sent["iccids"], sent["queryDate"]) == (CARD.iccid, f"{wall_clock.shown(wall_clock.CHINA):%Y%m}")
+    assert (sent["iccids"], sent["queryDate"]) == (CARD.iccid, f"{wall_clock.now_in(wall_clock.CHINA):%Y%m}")
 
 
 def test_midnight_is_that_of_the_zone() -> None:
-    midnight, now = wall_clock.last_midnight(wall_clock.CHINA), wall_clock.shown()
+    midnight, now = wall_clock.last_midnight(wall_clock.CHINA), wall_clock.now_in(wall_clock.CHINA)
 
     assert timedelta(0) <= now - midnight < timedelta(days=1)
     assert (midnight.hour, midnight.minute, midnight.second) == (16, 0, 0)

@@ -33,7 +33,7 @@ def test_the_month_is_that_of_the_accounts_zone_for_one_card_and_for_many(script
     asked(settings, {}, lambda gateway: gateway.usage(one))
     asked(settings, {}, lambda gateway: gateway.batches[CheckType.USAGE].ask([one]))
 
-    month = f"{wall_clock.shown(wall_clock.CHINA):%Y%m}"
+    month = f"{wall_clock.now_in(wall_clock.CHINA):%Y%m}"
     lines = [each.line.split()[1] for each in scripted.asked]
     assert lines == [f"/usage/{one.iccid}?month={month}", f"/many?i={one.iccid}&m={month}"]
 
