@@ -49,7 +49,7 @@ class ParamsForm(VersionLockedForm):
     """An account's parameters, also where nobody has set any yet: their version is 0 then."""
 
     rate_windows = JsonField(
-        label=PollingParams._meta.get_field("rate_windows").verbose_name,
+        label=gettext_lazy("Rate windows"),
         required=False,
         help_text=PollingParams._meta.get_field("rate_windows").help_text,
     )
