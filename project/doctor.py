@@ -21,6 +21,8 @@ POSTGRESQL_OLDEST, POSTGRESQL_NEWEST = 14, 18
 REDIS_OLDEST = (6, 2)
 FULL_PERCENT = 90
 WORKERS_SECONDS = 2.0
+# Of these nothing is known while the database is away.
+IN_THE_DATABASE = frozenset({"migrations", "scans"})
 # The queues that every installation has, and what reads them.
 READERS = {"scans": "worker", "runs": "runner", "alerts": "notifier"}
 
@@ -32,17 +34,18 @@ MEBIBYTE = 1024 * 1024
 def examine() -> Iterator[Finding]:
     """Yield what is found, part by part."""
     ready = health.parts()
-    yield from (_readiness(name, part) for name, part in ready.items())
-    if ready["database"]["ok"]:
+    has_database = bool(ready["database"]["ok"])
+    yield from (_readiness(name, part) for name, part in ready.items() if has_database or name not in IN_THE_DATABASE)
+    if has_database:
         yield _postgresql(_version_of_postgresql())
     if ready["redis"]["ok"]:
-        yield from _with_redis(polled=bool(ready["database"]["ok"] and ready["migrations"]["ok"]))
+        yield from _with_redis(polled=has_database and bool(ready["migrations"]["ok"]))
     yield from _settings()
 
 
 def _readiness(name: str, part: Mapping[str, str | bool]) -> Finding:
     level = Level.WELL if part["ok"] else Level.TROUBLE
-    return Finding(name, level, str(part["says"]), "" if part["ok"] else _REMEDIES.get(name, ""))
+    return Finding(name, level, str(part["says"]), "" if part["ok"] else _REMEDIES[name])
 
 
 _REMEDIES = {

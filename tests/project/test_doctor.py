@@ -112,6 +112,8 @@ def test_without_the_database_it_says_what_it_can_without_it(
         call_command("doctor")
     told = capsys.readouterr().out
     assert "Start PostgreSQL, or correct DATABASE_URL." in told
+    assert "migrate" not in told
+    assert "Start beat" not in told
     assert "drops no keys" in told
     assert "db.internal" not in told
 

@@ -14,7 +14,7 @@ from quotas.ratelimit import Calls as LimiterCalls
 from quotas.ratelimit import Window
 from scheduler.polling.queue import answers
 from scheduler.polling.queue.entries import Card, Counts, Finish, Requested, Round, Sight, Traffic
-from scheduler.polling.queue.keys import key_of, keys_of, limiter_name
+from scheduler.polling.queue.keys import TRAFFIC, key_of, keys_of, limiter_name
 from scheduler.polling.queue.packing import MICROSECOND, MILLISECOND, mask_of, packed_card, packed_news
 from scheduler.polling.states import CheckType
 
@@ -179,7 +179,7 @@ def traffic(account_id: int) -> Call[Traffic]:
 
 
 def _with_traffic(account_id: int) -> tuple[bytes, ...]:
-    return *keys_of(account_id), key_of(account_id, "traffic").encode()
+    return *keys_of(account_id), key_of(account_id, TRAFFIC).encode()
 
 
 def _holding(

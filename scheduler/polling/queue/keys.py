@@ -13,6 +13,8 @@ PREFIX = "tideline:polling"
 #   state      hash: last token, last second, credit of priority, counters
 #   cooldowns  sorted set, "card:scene" -> until when that scene may not ask for that card
 NAMES = ("ready", "queue", "cards", "asked", "priority", "running", "claims", "state", "cooldowns")
+# Beside them, for the scripts that count calls: a hash, sums, and the calls of each of the last seconds.
+TRAFFIC = "traffic"
 
 
 def limiter_name(account_id: int) -> str:

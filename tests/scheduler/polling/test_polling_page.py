@@ -35,7 +35,7 @@ from scheduler.polling.fleet import following, initializing
 from scheduler.polling.models import Card, CardCheck, CarrierAccount
 from scheduler.polling.outcomes import LATER_SECONDS
 from scheduler.polling.params import DEFAULTS
-from scheduler.polling.queue.keys import NAMES
+from scheduler.polling.queue.keys import NAMES, TRAFFIC
 from scheduler.polling.settler import MOST_CARDS
 from scheduler.polling.states import OF_THE_ACCOUNT, TOLD_AT_ONCE, CheckType, ErrorClass
 from tests.scheduler.polling.factories import make_tier
@@ -171,7 +171,7 @@ def test_the_numbers_of_the_environment_have_the_defaults_of_the_code(row: Row) 
 
 
 def test_the_keys_in_redis_are_those_of_the_code() -> None:
-    assert [row[0].strip("`") for row in rows_after("### Keys in Redis")] == list(NAMES)
+    assert [row[0].strip("`") for row in rows_after("### Keys in Redis")] == [*NAMES, TRAFFIC]
 
 
 @pytest.mark.parametrize(
