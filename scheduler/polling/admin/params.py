@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -68,7 +69,7 @@ class ParamsForm(VersionLockedForm):
             if name in defining.PARAMS_FIELDS:
                 shown = cells.rate(usual.rate_windows) if name == "rate_windows" else getattr(usual, name)
                 said = _("Usual: %(value)s.") % {"value": _("unlimited") if shown is None else shown}
-                field.help_text = f"{str(field.help_text).capitalize()}. {said}"
+                field.help_text = f"{capfirst(str(field.help_text))}. {said}"
 
     def locked_row(self) -> PollingParams:
         """Return the parameters as they are now, locked with their account: there may be none yet."""

@@ -80,6 +80,7 @@ def test_two_first_changes_do_not_overwrite_each_other() -> None:
 def test_only_who_may_change_parameters_is_offered_their_form() -> None:
     account = make_reached_account()
     assert address(account) not in viewer().get(page_of(account)).content.decode()
+    assert "Save" not in text_of(viewer().get(address(account)))
     client = viewer("change_pollingparams")
     assert address(account) in client.get(page_of(account)).content.decode()
     assert client.post(address(account), opened(client, account, inflight_limit="7")).status_code == 302
