@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import Case, Count, F, Value, When
+from django.db.models import Case, Count, DecimalField, Func, Value, When
+from django.db.models.functions import Cast
 
 from scheduler.polling import accounts, policy, tiers
 from scheduler.polling.carriers.registry import BadSettings
@@ -15,6 +17,7 @@ from scheduler.polling.states import CheckType
 
 # Of a card that has no allowance everything is used.
 NO_ALLOWANCE = -1
+NUMBER: "DecimalField[Any, Any]" = DecimalField(max_digits=30, decimal_places=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +74,16 @@ def counted_by_facts(account_ids: Iterable[int]) -> Iterator[tuple[int, Facts, i
 
     Tiers compare shares with whole percents: so the share in whole percents, rounded down, decides the same.
     """
+    hundredfold = Cast("used_bytes", NUMBER) * 100  # which may be more than the column itself could hold
     share = Case(
-        When(allowance_bytes__gt=0, then=F("used_bytes") * 100 / F("allowance_bytes")),
+        When(allowance_bytes__gt=0, then=Func(hundredfold, "allowance_bytes", function="div", output_field=NUMBER)),
         When(allowance_bytes__isnull=False, used_bytes__isnull=False, then=Value(NO_ALLOWANCE)),
+        output_field=NUMBER,
     )
     cards = live_order.polled_cards().filter(account__in=list(account_ids)).annotate(percent=share).order_by()
     grouped = cards.values_list("account", "state", "real_name_state", "package", "percent").annotate(count=Count("id"))
     for account_id, state, real_name, package, percent, count in grouped:
-        yield account_id, _facts(state, real_name, package, percent), count
+        yield account_id, _facts(state, real_name, package, None if percent is None else int(percent)), count
 
 
 def _facts(state: str, real_name: str, package: str, percent: int | None) -> Facts:

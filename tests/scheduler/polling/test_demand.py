@@ -83,7 +83,8 @@ def test_one_query_is_asked_whatever_there_is(django_assert_num_queries: DjangoA
         demand.of_accounts(rows)
 
 
-SHARES = st.none() | st.integers(0, 400)
+LARGEST = 2**63 - 1
+SHARES = st.none() | st.integers(0, 400) | st.integers(LARGEST - 400, LARGEST)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
