@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from project.kit.admin import QuestionFilter
+from project.kit.admin import NamedRowFilter, QuestionFilter
 from quotas.admin.questions import QUOTA_QUESTIONS
 from quotas.models import Quota
 
@@ -34,19 +34,7 @@ class OwnerFilter(SimpleListFilter):
         return queryset.filter(owner=self.value()) if self.value() else queryset
 
 
-class QuotaFilter(SimpleListFilter):
-    """Rows of the one quota that a link named; there may be too many quotas to choose from here."""
+class QuotaFilter(NamedRowFilter):
+    """Rows of a quota."""
 
-    title = _("quota")
-    parameter_name = "quota"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the named quota."""
-        named = request.GET.get(self.parameter_name, "")
-        rows = Quota.objects.filter(pk=named).values_list("key", flat=True) if named.isdecimal() else ()
-        return [(named, key) for key in rows]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of the named quota."""
-        named = self.value()
-        return queryset.filter(quota=named) if named and named.isdecimal() else queryset
+    title, parameter_name, model, known_by = _("quota"), "quota", Quota, "key"

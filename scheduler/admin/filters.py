@@ -7,11 +7,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from project.kit.admin import DayFilter, QuestionFilter
+from project.kit.admin import DayFilter, NamedRowFilter, QuestionFilter
 from quotas.models import Quota
 from scheduler.admin.questions import APPROVAL_QUESTIONS, RUN_QUESTIONS, SCHEDULE_QUESTIONS
 from scheduler.jobs.registry import JOBS
-from scheduler.models import Schedule
+from scheduler.models import Backfill, Schedule
 from scheduler.states import RunState
 from scheduler.waits import waiting_below
 
@@ -56,56 +56,23 @@ class JobFilter(SimpleListFilter):
         return queryset.filter(job=self.value()) if self.value() else queryset
 
 
-class BackfillFilter(SimpleListFilter):
-    """Runs of the one backfill that a link named."""
+class BackfillFilter(NamedRowFilter):
+    """Runs of a backfill."""
 
-    title = _("backfill")
-    parameter_name = "backfill"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the named backfill."""
-        named = request.GET.get(self.parameter_name, "")
-        return [(named, f"#{named}")] if named.isdecimal() else []
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the runs of the named backfill."""
-        named = self.value()
-        return queryset.filter(backfill=named) if named and named.isdecimal() else queryset
+    title, parameter_name, model, known_by = _("backfill"), "backfill", Backfill, "pk"
 
 
-class WaitsForQuotaFilter(SimpleListFilter):
-    """Runs that wait for the one quota that a link named, or for one that is part of it."""
+class WaitsForQuotaFilter(NamedRowFilter):
+    """Paused runs that wait for a quota, or for one that is part of it."""
 
-    title = _("waits for quota")
-    parameter_name = "waits_for"
+    title, parameter_name, model, known_by = _("waits for quota"), "waits_for", Quota, "key"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the named quota."""
-        named = request.GET.get(self.parameter_name, "")
-        rows = Quota.objects.filter(pk=named).values_list("key", flat=True) if named.isdecimal() else ()
-        return [(named, key) for key in rows]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the paused runs that wait for the named quota."""
-        named = self.value()
-        if not named or not named.isdecimal():
-            return queryset
-        return queryset.filter(state=RunState.PAUSED, pk__in=waiting_below(int(named)).values("run"))
+    def of(self, queryset: QuerySet[Any], number: int) -> QuerySet[Any]:
+        """Return the runs that wait."""
+        return queryset.filter(state=RunState.PAUSED, pk__in=waiting_below(number).values("run"))
 
 
-class ScheduleFilter(SimpleListFilter):
-    """Rows of the one schedule that a link named; there may be too many schedules to choose from here."""
+class ScheduleFilter(NamedRowFilter):
+    """Rows of a schedule."""
 
-    title = _("schedule")
-    parameter_name = "schedule"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the named schedule."""
-        named = request.GET.get(self.parameter_name, "")
-        rows = Schedule.objects.filter(pk=named).values_list("name", flat=True) if named.isdecimal() else ()
-        return [(named, name) for name in rows]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of the named schedule."""
-        named = self.value()
-        return queryset.filter(schedule=named) if named and named.isdecimal() else queryset
+    title, parameter_name, model, known_by = _("schedule"), "schedule", Schedule, "name"

@@ -8,7 +8,7 @@ from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm, Req
 from project.kit.admin.badges import badge
 from project.kit.admin.bulk_actions import BulkActionsMixin
 from project.kit.admin.editing import EditedApartMixin
-from project.kit.admin.filters import DayFilter, Question, QuestionFilter
+from project.kit.admin.filters import DayFilter, NamedRowFilter, Question, QuestionFilter
 from project.kit.admin.history import HistoryAdmin
 from project.kit.admin.instants import DASH, absolute, relative, when
 from project.kit.admin.locking import VersionLockedForm, VersionLockMixin
@@ -24,6 +24,7 @@ __all__ = [
     "Done",
     "EditedApartMixin",
     "HistoryAdmin",
+    "NamedRowFilter",
     "ObjectAction",
     "ObjectActionsMixin",
     "ObjectPageMixin",

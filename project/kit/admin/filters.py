@@ -1,4 +1,4 @@
-"""Filters of lists: by a question that people ask, and by a day."""
+"""Filters of lists: by a question that people ask, by a row that a link named, and by a day."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -42,6 +42,32 @@ class QuestionFilter(SimpleListFilter):
             if question.name == self.value():
                 return queryset.filter(question.condition(database_now()))
         return queryset
+
+
+class NamedRowFilter(SimpleListFilter):
+    """Shows what belongs to the one row that a link named; there may be too many rows to choose from here. Subclass it,
+    name the parameter, and the model of that row.
+    """
+
+    parameter_name: str
+    model: type[Model]
+    # The field by which people know the row; empty: its text.
+    known_by = ""
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the row that was named."""
+        named = request.GET.get(self.parameter_name, "")
+        rows = self.model._default_manager.filter(pk=named) if named.isdecimal() else ()
+        return [(named, str(getattr(row, self.known_by) if self.known_by else row)) for row in rows]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return what belongs to the named row."""
+        named = self.value()
+        return self.of(queryset, int(named)) if named and named.isdecimal() else queryset
+
+    def of(self, queryset: QuerySet[Any], number: int) -> QuerySet[Any]:
+        """Return what belongs to the row of that number."""
+        return queryset.filter(**{self.parameter_name: number})
 
 
 class DayFilter(SimpleListFilter):

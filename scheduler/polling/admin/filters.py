@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from project.kit.admin import QuestionFilter
+from project.kit.admin import NamedRowFilter, QuestionFilter
 from scheduler.polling.admin.questions import ACCOUNT_QUESTIONS, CARD_QUESTIONS
 from scheduler.polling.models import Card, CarrierAccount, Device
 from scheduler.polling.states import ErrorClass
@@ -54,30 +54,13 @@ class CardsAccountFilter(AccountFilter):
     path = "card__account"
 
 
-class NamedFilter(SimpleListFilter):
-    """Rows of the one card or device that a link named; there are too many to choose from here."""
-
-    model: Any
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the one that was named."""
-        named = request.GET.get(self.parameter_name or "", "")
-        rows = self.model.objects.filter(pk=named) if named.isdecimal() else ()
-        return [(named, str(row)) for row in rows]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return its rows."""
-        named = self.value()
-        return queryset.filter(**{str(self.parameter_name): named}) if named and named.isdecimal() else queryset
-
-
-class CardFilter(NamedFilter):
+class CardFilter(NamedRowFilter):
     """Rows of a card."""
 
     title, parameter_name, model = _("card"), "card", Card
 
 
-class DeviceFilter(NamedFilter):
+class DeviceFilter(NamedRowFilter):
     """Cards in a device."""
 
     title, parameter_name, model = _("device"), "device", Device
