@@ -22,9 +22,7 @@ def reached_broker() -> Iterator[Producer]:
         yield producer
 
 
-def publish(
-    producer: Producer, task: str, arguments: Sequence[Any], *, queue: str, shown: str, **headers: Any
-) -> None:
+def publish(producer: Producer, task: str, arguments: Sequence[Any], *, queue: str, shown: str, **headers: Any) -> None:
     """Send the message that `apply_async` would send; that takes four times as long, to ask each time what is known:
     the queue, the options, the parent.
 
