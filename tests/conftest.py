@@ -1,8 +1,9 @@
 """Fixtures for all tests: private servers that a test may stop or flush, and real processes."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from celery import current_app
@@ -19,6 +20,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """Let a worker report of a test that has printed half a character: sent as it is, that ends the worker."""
+    return _sendable((yield))
+
+
+def _sendable(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode(errors="backslashreplace").decode()
+    if isinstance(data, dict):
+        return {_sendable(key): _sendable(value) for key, value in data.items()}
+    return type(data)(map(_sendable, data)) if isinstance(data, list | tuple) else data
 
 
 @pytest.hookimpl(trylast=True)
