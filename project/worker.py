@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import psutil
 from celery import Task, current_app, signals
 from celery.states import FAILURE
 from django.db import close_old_connections, connection
@@ -38,7 +39,7 @@ _under_way: list[str] = []
 def wire() -> None:
     """Take over the worker's signals. Called once, in the main process, before its children are forked."""
     worker = become_worker()
-    keeper = LeaseKeeper(worker, database_now)
+    keeper = LeaseKeeper(worker, database_now, children=children_here)
     watch = scans.ScanWatch(SCANS, scan_here, by=f"watch of {worker.name}")
     signals.worker_shutting_down.connect(lambda **_: keeper.stop(), weak=False)
     signals.task_prerun.connect(_before_task, weak=False)
@@ -49,6 +50,11 @@ def wire() -> None:
     if alert_tasks.QUEUE in current_app.amqp.queues.consume_from:
         outbox = scans.ScanWatch({DELIVER: SCANS[DELIVER]}, serve_here, by=f"outbox of {worker.name}")
         _tick_for_ever("outbox", outbox.tick, seconds=1.0)
+
+
+def children_here() -> set[int]:
+    """Return the process numbers of this process's children."""
+    return {child.pid for child in psutil.Process().children()}
 
 
 def serve_here(_: str) -> str:

@@ -91,6 +91,7 @@ def _begin(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> T
     before it could say so.
     """
     me = worker.as_worker()
+    worker.signals.note_begun()
     return running.begin(claim, me, now=clock()) or running.begun(claim, me)
 
 

@@ -29,6 +29,7 @@ class SharedSignals:
 
     # Each has a place of its own, so that the threads of the main process which write them never undo each other.
     _STOPPING = 0
+    _BEGUN = 1
     _HOLD_UNTIL = slice(8, 16)
     _NUMBER = struct.Struct("=d")
 
@@ -55,6 +56,19 @@ class SharedSignals:
     def stop_here(self) -> None:
         """Tell the job of the calling process that this process is stopping; its siblings go on."""
         self.stopping_here = True
+
+    @property
+    def begun(self) -> bool:
+        """Whether a child may have begun a run since `forget_begun`."""
+        return bool(self._memory[self._BEGUN])
+
+    def note_begun(self) -> None:
+        """Tell the main process that a child is about to begin a run, of which no row tells it yet."""
+        self._memory[self._BEGUN] = 1
+
+    def forget_begun(self) -> None:
+        """Wait for the next; called before the rows are read that tell of those before."""
+        self._memory[self._BEGUN] = 0
 
     def leases_hold_until(self, monotonic: float) -> None:
         """Say until when the leases hold, as CLOCK_MONOTONIC shows it."""

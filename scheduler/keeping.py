@@ -49,6 +49,7 @@ class LeaseKeeper:
         clock: tells the database's present instant.
         monotonic: seconds, as CLOCK_MONOTONIC.
         end_process: ends the worker process at once, with the given status.
+        children: returns the process numbers of the worker's children, which run its jobs.
     """
 
     def __init__(
@@ -57,8 +58,11 @@ class LeaseKeeper:
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
         end_process: Callable[[int], object] = os._exit,
+        *,
+        children: Callable[[], set[int]] = set,
     ) -> None:
         self._worker, self._clock, self._monotonic, self._end_process = worker, clock, monotonic, end_process
+        self._children = children
         self._looked_at = self._extended_at = float("-inf")
         self._stopping_since: float | None = None
         self._pids: set[int] = set()
@@ -79,7 +83,7 @@ class LeaseKeeper:
         """Kill the jobs when their leases could not be extended for as long as they last, or outstay a stop; and end
         a process that outstays it.
         """
-        if not self._worker.signals.leases_hold and self._pids:
+        if not self._worker.signals.leases_hold and (self._pids or self._worker.signals.begun):
             logger.error("the leases ran out before they could be extended: the jobs are stopped")
             self._kill_jobs()
         if self._has_been_stopping_for(KILL_AT_STOP_SECONDS):
@@ -109,6 +113,7 @@ class LeaseKeeper:
             self._extended_at = asked_at
             # Counted from before the question was sent, so that the row's lease ends no sooner than this.
             self._worker.signals.leases_hold_until(asked_at + lease_seconds().total_seconds())
+        self._worker.signals.forget_begun()
         held = self._held()
         self._pids = {run.lease_pid for run in held if run.lease_pid}
         self._end_overdue(held, now)
@@ -165,7 +170,13 @@ class LeaseKeeper:
                 _hand_back(run, now)
 
     def _kill_jobs(self) -> None:
+        """Kill the children that run jobs; where one has begun of which the rows did not tell yet, all children: which
+        one it is nobody knows, and those that are idle are replaced.
+        """
         pids, self._pids = self._pids, set()
+        if self._worker.signals.begun:
+            self._worker.signals.forget_begun()
+            pids |= self._children()
         for pid in pids:
             _kill(pid)
 

@@ -25,7 +25,14 @@ class Station:
         monkeypatch.setattr(time, "monotonic", lambda: self.seconds)
         self.worker = ThisWorker("host:1:1:boot", SharedSignals())
         self.ended_with: list[int] = []
-        self.keeper = LeaseKeeper(self.worker, lambda: self.now, lambda: self.seconds, self.ended_with.append)
+        self.children: set[int] = set()
+        self.keeper = LeaseKeeper(
+            self.worker,
+            lambda: self.now,
+            lambda: self.seconds,
+            self.ended_with.append,
+            children=lambda: self.children,
+        )
 
     @property
     def now(self) -> datetime:

@@ -140,3 +140,34 @@ def test_the_guard_kills_each_child_once(station: Station, children: Callable[[]
     station.guard()
     station.guard()
     assert killed == [child.pid]
+
+
+def test_a_run_that_was_begun_after_the_last_look_is_stopped_with_its_lease_all_the_same(
+    station: Station, children: Callable[[], Child], monkeypatch: Any
+) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(keeping, "_kill", killed.append)
+    child = children()
+    station.children.add(child.pid)
+    station.tick()
+    station.worker.signals.note_begun()
+    station.at(LEASE - 1)
+    station.guard()
+    assert killed == []
+    station.at(LEASE + 1)
+    station.guard()
+    station.guard()
+    assert killed == [child.pid]
+
+
+def test_idle_children_are_spared_when_the_leases_run_out(
+    station: Station, children: Callable[[], Child], monkeypatch: Any
+) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(keeping, "_kill", killed.append)
+    station.children.add(children().pid)
+    station.worker.signals.note_begun()
+    station.tick()  # the rows tell of no run
+    station.at(LEASE + 1)
+    station.guard()
+    assert killed == []
