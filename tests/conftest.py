@@ -1,5 +1,6 @@
 """Fixtures for all tests: private servers that a test may stop or flush, and real processes."""
 
+import logging
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -55,6 +56,14 @@ def _the_projects_own_celery() -> Iterator[None]:
     """No test leaves another Celery application behind as the current one: later tests would ask its broker."""
     yield
     assert current_app.main == "tideline", "make other applications with set_as_current=False"
+
+
+@pytest.fixture(autouse=True)
+def _the_projects_own_logging() -> Iterator[None]:
+    """No test leaves a handler of the log behind, whose stream is closed when others write to it."""
+    before = logging.root.handlers[:]
+    yield
+    logging.root.handlers[:] = before
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ the channel of a sender that was killed.
 from datetime import timedelta
 
 from alerts import delivering, failing, sending
-
-TIMEOUT_SECONDS = 2.0
-LEASE_SECONDS = 4.0
+from tests.faults.quickness import LEASE_SECONDS, TIMEOUT_SECONDS
 
 sending.TIMEOUT_SECONDS = TIMEOUT_SECONDS
 delivering.SENDER_LEASE = timedelta(seconds=LEASE_SECONDS)

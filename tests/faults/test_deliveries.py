@@ -24,7 +24,7 @@ from tests.alerts.factories import problem
 from tests.faults.house import House
 from tests.faults.listeners import Listener, listening
 from tests.faults.outbox_books import audit_channel, messages_of
-from tests.faults.quick_senders import LEASE_SECONDS
+from tests.faults.quickness import LEASE_SECONDS
 
 EVENTS = int(os.environ.get("TIDELINE_CAMPAIGN_EVENTS", "500"))
 SEED = int(os.environ.get("TIDELINE_CAMPAIGN_SEED", "1"))

@@ -18,7 +18,13 @@ def carrier_process(*arguments: str) -> Iterator[str]:
     It ends by itself when it is interrupted, as by Ctrl-C, or this fails.
     """
     command = [sys.executable, "manage.py", "simulate_carrier", "--port", "0", *arguments]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it calls nothing that could wait
+    ) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().split()[2].rstrip(".")
@@ -26,3 +32,8 @@ def carrier_process(*arguments: str) -> Iterator[str]:
             assert process.wait(PATIENCE_SECONDS) == 0
         finally:
             process.kill()
+
+
+def _heed_interrupts() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
