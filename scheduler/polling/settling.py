@@ -24,7 +24,7 @@ def settle(polled: Sequence[Polled], *, now: datetime) -> Settled:
 
     A check that a later claim has written already stays as that wrote it.
     """
-    checks = [_Check(one, asked, _facts_after(one)) for one in polled for asked in one.asked]
+    checks = [check for one in polled for check in _checks(one)]
     with transaction.atomic():
         written = _write_checks(checks)
         fresh = [check for check in checks if check.key in written]
@@ -33,6 +33,11 @@ def settle(polled: Sequence[Polled], *, now: datetime) -> Settled:
         held = {account_id: holding.hold(account_id, why, now=now) for account_id, why in troubles(polled).items()}
         holding.answered(_answering(fresh).difference(held), now=now)
     return Settled(written=len(fresh), stale=len(checks) - len(fresh), held=held, finishes=_finishes(polled, checks))
+
+
+def _checks(polled: Polled) -> list["_Check"]:
+    facts = _facts_after(polled)
+    return [_Check(polled, asked, facts) for asked in polled.asked]
 
 
 def _facts_after(polled: Polled) -> Facts:

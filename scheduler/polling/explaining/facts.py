@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 from quotas.ratelimit import Limiter
 from scheduler import wording
 from scheduler.explaining import Scan, Scans
-from scheduler.polling import accounts, capacity, policy, system_settings, tiers
+from scheduler.polling import accounts, capacity, cards, policy, system_settings, tiers
 from scheduler.polling.carriers.registry import BadSettings
 from scheduler.polling.fleet import initializing
 from scheduler.polling.fleet.rebuilds import Progress
@@ -91,7 +91,7 @@ def read(card: Card, now: datetime, redis: Redis, scans: Scans) -> CardFacts:
     card.account = account
     params = accounts.params_of(account)
     possible, fault = _possible(account)
-    facts = _facts(card)
+    facts = cards.facts_of(card)
     return CardFacts(
         now=now,
         card=card,
@@ -105,12 +105,6 @@ def read(card: Card, now: datetime, redis: Redis, scans: Scans) -> CardFacts:
         order=_order(redis, card, params),
         dispatch=scans.dispatch,
     )
-
-
-def _facts(card: Card) -> Facts:
-    names = ("state", "real_name_state", "package", "used_bytes", "allowance_bytes", "reset_day")
-    zone = card.account.settings.get("timezone") or "UTC"
-    return Facts(**{name: getattr(card, name) for name in names}, timezone=zone)
 
 
 def _possible(account: CarrierAccount) -> tuple[frozenset[CheckType], str]:

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet, TextField, Value
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 
 from scheduler.polling import policy, tiers
+from scheduler.polling.cards import FACTS, with_facts
 from scheduler.polling.models import Card, CardCheck
 from scheduler.polling.policy import Facts, Tier
 from scheduler.polling.queue import MOST_CARDS
@@ -19,9 +18,6 @@ Known = tuple[datetime | None, int]
 NOTHING_KNOWN: Known = (None, 0)
 # Says when a check of a card is due, given its tier, if there is one.
 DueRule = Callable[[CheckType, Facts, Sequence[Tier], int, Known], datetime | None]
-
-_COLUMNS = ("id", "state", "real_name_state", "package", "used_bytes", "allowance_bytes", "reset_day", "timezone")
-_TIMEZONE = Coalesce(KeyTextTransform("timezone", "account__settings"), Value("UTC"), output_field=TextField())
 
 
 def polled_cards() -> QuerySet[Card]:
@@ -57,7 +53,7 @@ def pages(cards: QuerySet[Card], due: DueRule, size: int = MOST_CARDS) -> Iterat
 
 def entries(cards: QuerySet[Card], due: DueRule) -> list[Entry]:
     """Return some cards as the live order keeps them."""
-    rows = list(cards.annotate(timezone=_TIMEZONE).values_list(*_COLUMNS))
+    rows = list(with_facts(cards).values_list("id", *FACTS))
     known = _known([row[0] for row in rows])
     set_tiers = tiers.current()
     return [_entry(row[0], Facts(*row[1:]), known.get(row[0], {}), set_tiers, due) for row in rows]
