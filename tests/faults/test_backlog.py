@@ -66,7 +66,7 @@ def test_runs_that_are_due_later_cost_the_workers_no_memory(house: House) -> Non
     house.wait_until(lambda: scans_so_far() >= scans + 5, what="five scans")
 
     assert redis.Redis.from_url(house.broker.url).llen(HINTS) == 0
-    assert memory(worker) + memory(runner) - before < 15 * MEGABYTE  # as messages they would take twice that
+    assert memory(worker) + memory(runner) - before < 10 * MEGABYTE
 
 
 def test_a_run_that_failed_and_waits_is_not_started_early_by_a_restart(house: House) -> None:
