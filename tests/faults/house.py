@@ -56,6 +56,14 @@ class House:
             if not process.runs():
                 (self.supervised[place],) = self.start(process.name)
 
+    def close(self) -> None:
+        """Let every process finish what it has in hand, and end."""
+        running = [process for process in self.processes.started if process.runs()]
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait()
+
     def wait_until(self, condition: Callable[[], object], seconds: float = 30, what: str = "") -> None:
         """Wait until the condition holds, and look after the house meanwhile."""
 
