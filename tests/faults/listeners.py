@@ -19,20 +19,20 @@ class Listener:
         taken: the ids of the messages that it took, in their order.
         refused: how many it did not take.
         hangs: it takes each message and never answers.
-        refuses: how many of a hundred messages it does not take.
+        refuses_every: it does not take every so-manieth message that it is sent; 0: it takes all.
     """
 
     def __init__(self, seed: int, *, hangs: bool = False) -> None:
         self._random = random.Random(seed)
         self.taken: list[str] = []
         self.refused = 0
-        self.hangs, self.refuses = hangs, 0
+        self.hangs, self.refuses_every = hangs, 0
         self.address = ""
 
     def behave(self, connection: socket.socket) -> None:
         """Take one message, or refuse it, or hang."""
         request = read_request(connection)
-        if not self.hangs and self._random.randrange(100) < self.refuses:
+        if self.refuses_every and (len(self.taken) + self.refused) % self.refuses_every == 0:
             self.refused += 1
             connection.sendall(self._random.choice([BUSY, TOO_OFTEN]))
             return

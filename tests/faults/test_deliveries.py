@@ -101,7 +101,7 @@ def test_none_is_doubled_or_lost_though_a_receiver_hangs_and_senders_are_killed(
         alone = campaign.tell(EVENTS // 4)
         stuck = make_channel("hangs", hanging)
         beside = campaign.tell(EVENTS // 4)
-        flaky.refuses = 20
+        flaky.refuses_every = 5
         campaign.tell(EVENTS // 2, kills=KILLS)
         house.close()
 
