@@ -1,7 +1,11 @@
 """Beat twice, not at all, or with a clock that jumps: every due instant is fired once."""
 
 import pytest
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Sum
+from django_celery_beat.models import PeriodicTasks
+from redis import Redis
 
 from project.kit.clock import database_now
 from project.models import ScanMark
@@ -105,3 +109,20 @@ def pause(*each: Schedule) -> None:
     """Pause the schedules."""
     for schedule in each:
         assert schedules.pause(schedule, now=database_now(), reason="the test has seen enough")
+
+
+def test_beat_stops_while_it_waits_for_the_database(house: House) -> None:
+    redis = Redis.from_url(house.broker.url)
+    (beat,) = house.start("beat")
+    house.wait_until(redis.dbsize, what="beat to tick")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {PeriodicTasks._meta.db_table} IN ACCESS EXCLUSIVE MODE")
+        house.wait_until(lambda: _waits_for_a_lock(cursor), what="beat to wait")
+        beat.terminate()
+        assert beat.wait(10) == 0
+
+
+def _waits_for_a_lock(cursor: CursorWrapper) -> bool:
+    cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+    (found,) = cursor.fetchone()
+    return bool(found)
