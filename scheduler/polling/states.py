@@ -60,3 +60,52 @@ OF_THE_ACCOUNT = frozenset(
 )
 # Told at their first occurrence: no repetition mends them.
 TOLD_AT_ONCE = frozenset({ErrorClass.CARD_MISSING, ErrorClass.CARD_NOT_OWNED})
+
+
+class SceneKind(models.TextChoices):
+    """What a scene is: something happened to a card, or somebody looks at it."""
+
+    EVENT = "event", _("business event")
+    READ = "read", _("page opened")
+
+
+class ConfirmationState(models.TextChoices):
+    """Where it stands that an expected result is looked for."""
+
+    WAITING = "waiting", _("waiting")
+    CONFIRMED = "confirmed", _("as expected")
+    OVER = "over", _("not seen")  # every look was taken, and the expected result, if there was one, did not come
+    CANCELLED = "cancelled", _("cancelled")
+
+
+class OperationKind(models.TextChoices):
+    """What is done to a card."""
+
+    STOP = "stop", _("stop")
+    RESUME = "resume", _("resume")
+
+
+class OperationState(models.TextChoices):
+    """Where an operation stands. Its carrier's yes makes it accepted; only the card's state makes it done."""
+
+    WAITING = "waiting", _("waiting")
+    SENDING = "sending", _("being asked")
+    ACCEPTED = "accepted", _("accepted, not seen yet")
+    DONE = "done", _("done")
+    FAILED = "failed", _("failed")
+    UNCONFIRMED = "unconfirmed", _("accepted, never seen")
+    UNKNOWN = "unknown", _("unknown whether it was accepted")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+OPEN_OPERATIONS = (OperationState.WAITING, OperationState.SENDING, OperationState.ACCEPTED)
+
+
+class CutoverPhase(models.TextChoices):
+    """What a cut-over is at, in this order."""
+
+    STOPPING = "stopping", _("claiming stops")
+    DRAINING = "draining", _("work in progress ends")
+    REBUILDING = "rebuilding", _("the other side is built")
+    PROVING = "proving", _("every card is in one queue")
+    DONE = "done", _("done")
