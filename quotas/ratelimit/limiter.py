@@ -11,7 +11,7 @@ from redis.asyncio import Redis as AsyncRedis
 from project.kit.clock import elapsed
 from quotas.ratelimit import waiting
 from quotas.ratelimit.calls import Booking, Calls, script
-from quotas.ratelimit.waiting import Call, Outcome, Sleep, Steps
+from quotas.ratelimit.waiting import Alignment, Call, Outcome, Sleep, Steps
 from quotas.ratelimit.windows import MOST_PER_SECOND, Window
 
 SCRIPTS = {name: script(name) for name in ("book", "give_back", "left")}
@@ -33,7 +33,7 @@ class Limiter:
     """
 
     def __init__(self, redis: Redis, name: str, windows: Sequence[Window]) -> None:
-        self._calls = Calls(name, windows)
+        self._calls, self._alignment = Calls(name, windows), Alignment()
         self._scripts = {name: redis.register_script(text) for name, text in SCRIPTS.items()}
 
     def wait(self, cost: int = 1, max_wait: float | None = None) -> Booking:
@@ -52,7 +52,7 @@ class Limiter:
             LimiterError: the cost or the wait makes no sense.
             redis.RedisError: Redis is away.
         """
-        return self._perform(waiting.wait(self._calls, cost, max_wait, elapsed))
+        return self._perform(waiting.wait(self._calls, self._alignment, cost, max_wait, elapsed))
 
     def book(self, cost: int = 1, max_wait: float | None = None) -> Booking:
         """Book the next slot and return at once: the caller sleeps for `seconds` by itself. Arguments as `wait`."""
@@ -100,12 +100,12 @@ class AsyncLimiter:
     """
 
     def __init__(self, redis: AsyncRedis, name: str, windows: Sequence[Window]) -> None:
-        self._calls = Calls(name, windows)
+        self._calls, self._alignment = Calls(name, windows), Alignment()
         self._scripts = {name: redis.register_script(text) for name, text in SCRIPTS.items()}
 
     async def wait(self, cost: int = 1, max_wait: float | None = None) -> Booking:
         """As `Limiter.wait`; a cancelled task gives its slot back in the same way."""
-        return await self._perform(waiting.wait(self._calls, cost, max_wait, elapsed))
+        return await self._perform(waiting.wait(self._calls, self._alignment, cost, max_wait, elapsed))
 
     async def book(self, cost: int = 1, max_wait: float | None = None) -> Booking:
         """As `Limiter.book`."""

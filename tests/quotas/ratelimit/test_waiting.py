@@ -1,7 +1,7 @@
 """The steps of a wait, performed by hand: what a client does between Redis and its sleep."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from redis import ConnectionError as RedisIsAway
 from redis import Redis
 
 from quotas.ratelimit import Booking, Limiter, Refused, Window, waiting
-from quotas.ratelimit.waiting import Call, Sleep
+from quotas.ratelimit.waiting import LEARNED_SECONDS, Call, Sleep
 from tests.quotas.ratelimit.states import SECOND
 
 WINDOWS = [Window(100, 1)]
@@ -20,7 +20,8 @@ class Waiter(Limiter):
     """Performs the steps of a wait on paper: its Redis answers what is given, one after the other.
 
     Args:
-        answers: the seconds until the slot; None: refused.
+        answers: the seconds until the slot, from when the limiter was asked; None: refused.
+        ways: how many seconds each answer takes to arrive, one after the other; then none.
         oversleeps: by how many seconds each sleep is too long.
         interruption: what ends each sleep instead of the slot.
         gives_back: what happens when a slot is given back.
@@ -32,16 +33,17 @@ class Waiter(Limiter):
         oversleeps: float = 0,
         interruption: BaseException | None = None,
         gives_back: Callable[[], int] = lambda: 1,
+        ways: Sequence[float] = (),
     ) -> None:
         super().__init__(Redis(), "on paper", WINDOWS)
         self.answers, self.oversleeps, self.interruption = iter(answers), oversleeps, interruption
-        self.gives_back = gives_back
-        self.now = 1000.0
+        self.gives_back, self.ways = gives_back, iter(ways)
+        self.now, self.limiter_ahead = 1000.0, 1_790_000_000.0
         self.performed: list[str] = []
         self.max_waits: list[int] = []
 
     def wait(self, cost: int = 1, max_wait: float | None = None) -> Booking:
-        return self._perform(waiting.wait(self._calls, cost, max_wait, lambda: self.now))
+        return self._perform(waiting.wait(self._calls, self._alignment, cost, max_wait, lambda: self.now))
 
     def _do(self, step: Call | Sleep) -> Any:
         if isinstance(step, Sleep):
@@ -50,11 +52,12 @@ class Waiter(Limiter):
         if step.script == "give_back":
             return self.gives_back()
         self.max_waits.append(int(step.arguments[1]))
-        seconds = next(self.answers)
-        return [7, 0] if seconds is None else [round(seconds * SECOND), 99]
+        seconds, read_at = next(self.answers), self.now + self.limiter_ahead
+        self.now += next(self.ways, 0)
+        return [7, 0] if seconds is None else [round(seconds * SECOND), round(read_at * SECOND)]
 
     def _sleep(self, seconds: float) -> None:
-        self.performed.append(f"sleep {seconds:g}")
+        self.performed.append(f"sleep {round(seconds, 4):g}")
         if self.interruption:
             raise self.interruption
         self.now += seconds + self.oversleeps
@@ -119,3 +122,36 @@ def test_what_is_refused_is_not_slept_for() -> None:
         waiter.wait(max_wait=0)
     assert refused.value.microseconds == 7
     assert waiter.performed == ["book"]
+
+
+def test_an_answer_that_waited_in_a_busy_process_is_slept_for_the_less() -> None:
+    waiter = Waiter([1, 1], ways=[0.001, 0.3])
+    waiter.wait()
+    waiter.wait()
+    assert waiter.performed == ["book", "sleep 1", "book", "sleep 0.701"]
+
+
+def test_an_answer_that_arrives_when_its_slot_is_long_over_is_booked_once_more() -> None:
+    waiter = Waiter([0, 0.1, 0.5], ways=[0.001, 0.3])
+    waiter.wait()
+    waiter.wait()
+    assert waiter.performed == ["book", "book", "book", "sleep 0.5"]
+
+
+@pytest.mark.parametrize("step", [-3600, -0.5, 0.5, 3600])
+def test_a_clock_of_the_limiter_that_was_set_makes_no_call_early_and_none_late(step: float) -> None:
+    waiter = Waiter([1, 1, 1], ways=[0.001, 0.2, 0.2])
+    waiter.wait()
+    waiter.limiter_ahead += step
+    waiter.wait()
+    waiter.wait()
+    assert waiter.performed == ["book", "sleep 1"] * 3
+
+
+def test_clocks_that_drift_apart_are_compared_anew() -> None:
+    waiter = Waiter([1, 1], ways=[0.001, 0.001])
+    waiter.wait()
+    waiter.now += LEARNED_SECONDS
+    waiter.limiter_ahead -= 0.0005
+    waiter.wait()
+    assert waiter.performed == ["book", "sleep 1"] * 2
