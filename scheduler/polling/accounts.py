@@ -15,8 +15,9 @@ from scheduler.polling.models import CarrierAccount, PollingParams
 from scheduler.polling.params import Params
 from scheduler.polling.states import CheckType
 
-# Cards that only wait for one of the account's places for calls hold up nobody, but need not be many.
-CARDS_A_PLACE = 8
+# Cards that only wait for one of the account's places for calls hold up nobody, but need not be many: with two calls of
+# 20 ms each, so many last from one round of the dispatcher to the one after it.
+CARDS_A_PLACE = 32
 
 
 @dataclass(frozen=True, slots=True)

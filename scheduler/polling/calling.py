@@ -14,6 +14,7 @@ from uuid import uuid4
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from project.kit.clock import elapsed
 from quotas.ratelimit import AsyncLimiter, Refused
 from scheduler.polling.carriers.base import Busy
 from scheduler.polling.traffic import Meter
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 # A place that nobody gives back, because its poller was killed, is free again after so long.
 PLACE_LEASE_SECONDS = 60
+# So long a place goes from call to call of one process before others may have it; far less than its lease.
+HANDED_ON_SECONDS = 1.0
 # So often is looked for a free place; of each process only as many callers look as there are places.
 LOOK_SECONDS = 0.02
 # So long a call waits for another try where Redis, which lets the calls through, is away.
@@ -145,8 +148,17 @@ class AccountGate:
             self._meter.waited += booked.seconds
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    caller: str
+    since: float
+
+
 class Places:
     """So many calls at one time, over all processes that share the key.
+
+    A place that a call leaves goes to the next one of this process for a while: a carrier that takes one call at a time
+    would else wait for two answers of Redis between any two.
 
     Args:
         key: in Redis; who is calling, and until when at most.
@@ -156,6 +168,8 @@ class Places:
         self._redis, self._key, self._count = redis, key, count
         self._enter = redis.register_script(_ENTER)
         self._here = asyncio.Semaphore(count)
+        self._waiting = 0
+        self._handed_on: list[_Place] = []
 
     @asynccontextmanager
     async def one(self, max_wait: float) -> AsyncIterator[None]:
@@ -164,26 +178,52 @@ class Places:
         Raises:
             Busy: none became free within so many seconds.
         """
-        caller = uuid4().hex
-        async with AsyncExitStack() as stack:
-            try:
-                async with asyncio.timeout(max_wait):
-                    await stack.enter_async_context(self._here)
-                    await self._take(caller)
-            except TimeoutError:
-                raise Busy(max_wait) from None
-            try:
-                yield
-            finally:
-                await self._leave(caller)
+        place = await self._come(max_wait)
+        try:
+            yield
+        finally:
+            await self._go(place)
 
-    async def _take(self, caller: str) -> None:
-        while not await self._enter([self._key], [caller, self._count, PLACE_LEASE_SECONDS * 1000]):
-            await asyncio.sleep(LOOK_SECONDS)
+    async def _come(self, max_wait: float) -> _Place:
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(max_wait):
+                await self._here.acquire()
+                return await self._taken()
+        except TimeoutError:
+            raise Busy(max_wait) from None
+        finally:
+            self._waiting -= 1
+            await self._give_back_what_nobody_takes()
 
-    async def _leave(self, caller: str) -> None:
+    async def _taken(self) -> _Place:
+        place = _Place(uuid4().hex, elapsed())
+        try:
+            while not self._handed_on:
+                if await self._enter([self._key], [place.caller, self._count, PLACE_LEASE_SECONDS * 1000]):
+                    return place
+                await asyncio.sleep(LOOK_SECONDS)
+            return self._handed_on.pop()
+        except BaseException:
+            self._here.release()
+            await self._give_back(place)  # Redis may have let it in, and its answer was not waited for
+            raise
+
+    async def _go(self, place: _Place) -> None:
+        if self._waiting and elapsed() - place.since < HANDED_ON_SECONDS:
+            self._handed_on.append(place)
+        else:
+            await self._give_back(place)
+        self._here.release()
+
+    async def _give_back_what_nobody_takes(self) -> None:
+        """Give back what was left for one that waits no more."""
+        while self._handed_on and not self._waiting:
+            await self._give_back(self._handed_on.pop())
+
+    async def _give_back(self, place: _Place) -> None:
         """Give the place back. What the call has brought counts, wherever Redis is."""
         try:
-            await self._redis.zrem(self._key, caller)
+            await self._redis.zrem(self._key, place.caller)
         except RedisError as error:
             logger.warning("a place is free again in %s s: %s", PLACE_LEASE_SECONDS, type(error).__name__)

@@ -87,6 +87,65 @@ def test_who_would_wait_too_long_for_a_place_is_told_and_takes_none() -> None:
     assert connecting.client().zcard(KEY) == 1
 
 
+def test_a_place_goes_from_call_to_call_of_a_process_and_then_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    callers: list[bytes] = []
+
+    async def call(places: Places, redis: Redis) -> None:
+        async with places.one(30):
+            callers.extend(await redis.zrange(KEY, 0, -1))
+
+    async def act(redis: Redis, seconds: float) -> int:
+        monkeypatch.setattr(calling, "HANDED_ON_SECONDS", seconds)
+        callers.clear()
+        places = Places(redis, KEY, 1)
+        await asyncio.gather(*(call(places, redis) for _ in range(5)))
+        return len(set(callers))
+
+    assert with_redis(lambda redis: act(redis, 60)) == 1
+    assert with_redis(lambda redis: act(redis, 0)) == 5
+    assert connecting.client().zcard(KEY) == 0
+
+
+def test_a_place_left_to_one_who_waits_no_more_is_given_back() -> None:
+    async def act(redis: Redis) -> None:
+        places = Places(redis, KEY, 1)
+
+        async def wait() -> None:
+            async with places.one(30):
+                raise AssertionError
+
+        async with places.one(1):
+            waiting = asyncio.create_task(wait())
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert await redis.zcard(KEY) == 0
+        async with places.one(1):
+            assert await redis.zcard(KEY) == 1
+
+    with_redis(act)
+    assert connecting.client().zcard(KEY) == 0
+
+
+def test_who_gives_up_while_redis_answers_leaves_no_place_behind() -> None:
+    async def act(redis: Redis) -> None:
+        for step in range(40):
+            waiting = asyncio.create_task(_within(Places(redis, KEY, 1)))
+            for _ in range(step):
+                await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert await redis.zcard(KEY) == 0
+
+    with_redis(act)
+
+
+async def _within(places: Places) -> None:
+    async with places.one(1):
+        await asyncio.sleep(0)
+
+
 def test_who_would_wait_too_long_for_the_slot_is_told_for_how_long_and_gives_the_place_back() -> None:
     async def act(redis: Redis) -> None:
         limiter = AsyncLimiter(redis, "test-calling", [Window(1, 60)])
