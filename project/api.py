@@ -13,9 +13,10 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.views import APIView
 
 import alerts.api
+import scheduler.polling.api
 from project.kit.api.resources import AlwaysJson
 
-RESOURCES = {**alerts.api.RESOURCES}
+RESOURCES = {**alerts.api.RESOURCES, **scheduler.polling.api.RESOURCES}
 
 
 @extend_schema(exclude=True)
@@ -37,7 +38,7 @@ class Nowhere(APIView):
 def _routes() -> list[URLPattern | URLResolver]:
     router = SimpleRouter(use_regex_path=False)
     for name, resource in RESOURCES.items():
-        router.register(name, resource)
+        router.register(name, resource, basename=name)
     return router.urls
 
 

@@ -169,8 +169,11 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "AlertState": "alerts.states.AlertState",
+        "CardState": "scheduler.polling.states.CardState",
+        "CheckType": "scheduler.polling.states.CheckType",
         "DeliveryOutcome": "alerts.states.DeliveryOutcome",
         "DeliveryState": "alerts.states.DeliveryState",
+        "RealName": "scheduler.polling.states.RealName",
         "Severity": "alerts.states.Severity",
         "Telling": "alerts.states.Telling",
     },

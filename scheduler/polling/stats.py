@@ -20,6 +20,8 @@ from scheduler.polling.demand import Asked
 from scheduler.polling.models import CarrierAccount
 from scheduler.polling.queue import Counts, Queue, Traffic, calls
 
+ALERT_KINDS = (failures.CARD_CHECK_FAILING, failures.CARDS_FAILING, holding.ACCOUNT_FAILING)
+
 
 class Standing(StrEnum):
     """Where an account stands."""
@@ -130,7 +132,6 @@ def standing(row: CarrierAccount, known: Live, now: datetime) -> Standing:
 
 def open_alerts(rows: Sequence[CarrierAccount]) -> Mapping[int, int]:
     """Return how many alerts are open of each account and its cards."""
-    kinds = (failures.CARD_CHECK_FAILING, failures.CARDS_FAILING, holding.ACCOUNT_FAILING)
-    alerts = Alert.objects.filter(resolved_at__isnull=True, kind__in=kinds).order_by()
+    alerts = Alert.objects.filter(resolved_at__isnull=True, kind__in=ALERT_KINDS).order_by()
     by_name = dict(alerts.values_list("labels__account").annotate(count=Count("id")))
     return {row.pk: by_name.get(row.name, 0) for row in rows}

@@ -40,7 +40,7 @@ class Ordering(OrderingFilter):
     """Orders by `?ordering=` one of the view's `ordering_fields`, which all have an index and no nulls."""
 
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> Sequence[str]:
-        """Return the order, with the number of the row as the last word.
+        """Return the order, with the key of the row as the last word.
 
         Raises:
             ValidationError: the list cannot be ordered so.
@@ -49,8 +49,9 @@ class Ordering(OrderingFilter):
         if asked.removeprefix("-") not in view.ordering_fields:
             choices = ", ".join(f"{name}, -{name}" for name in view.ordering_fields)
             raise ValidationError({self.ordering_param: _("Order by one of: %s.") % choices})
-        number = "-id" if asked.startswith("-") else "id"
-        return (asked,) if asked == number else (asked, number)
+        key = queryset.model._meta.pk.name
+        last = f"-{key}" if asked.startswith("-") else key
+        return (asked,) if asked == last else (asked, last)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         """Return the parameter with all that it may be."""

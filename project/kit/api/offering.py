@@ -24,7 +24,7 @@ def offered(action: ObjectAction) -> Callable[..., Response]:
 
     def perform(view: Any, request: Request, **kwargs: Any) -> Response:
         row = view.get_object()
-        _perform(request, action, row)
+        perform_action(request, action, row, request.data)
         return Response(view.shown(row.pk))
 
     perform.__name__ = action.name.replace("-", "_")
@@ -34,14 +34,18 @@ def offered(action: ObjectAction) -> Callable[..., Response]:
     )
 
 
-def _perform(request: Request, action: ObjectAction, row: Model) -> None:
+def perform_action(request: Request, action: ObjectAction, row: Model, said: Any) -> None:
     """Perform the action as the control panel does.
 
+    Args:
+        said: what its form is filled in with.
+
     Raises:
+        ValidationError: a field of the form is wrong.
         Conflict: it is not possible with the row as it is; nothing was done.
     """
     panel = cast(ObjectActionsMixin, site.get_model_admin(type(row)))
-    form = filled(action.form, request.data, row=row, now=database_now())
+    form = filled(action.form, said, row=row, now=database_now())
     try:
         panel.perform(request._request, action, row.pk, panel.seen(row), form)
     except Refused as refusal:

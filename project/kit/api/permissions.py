@@ -24,11 +24,16 @@ class ByPermission(BasePermission):
         if not request.user.is_authenticated:
             raise NotAuthenticated
         for alternatives in view.needed_permissions():
-            _demand(request, alternatives)
+            demand(request, alternatives)
         return True
 
 
-def _demand(request: Request, alternatives: tuple[str, ...]) -> None:
+def demand(request: Request, alternatives: tuple[str, ...]) -> None:
+    """Ask for one of the permissions, of the user and of the token.
+
+    Raises:
+        PermissionDenied: the user, or the token, may not do this.
+    """
     had = [permission for permission in alternatives if request.user.has_perm(permission)]
     if not had:
         sentence = _("You may not do this. It needs the permission “%(permission)s”.")

@@ -51,6 +51,12 @@ class Unprocessable(exceptions.APIException):
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
 
+class Unavailable(exceptions.APIException):
+    """What is needed for an answer is away for the moment."""
+
+    status_code = HTTPStatus.SERVICE_UNAVAILABLE
+
+
 class TooLarge(exceptions.APIException):
     """The body is longer than is read."""
 

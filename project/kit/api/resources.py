@@ -9,7 +9,7 @@
 Lists and details come with it. `Creating` and `Patching` add those verbs, which write through the domain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +31,7 @@ from project.kit.api.versions import etag, expected_version
 from project.kit.clock import database_now
 from project.kit.versions import StaleVersion
 
-VERBS = {"create": "add", "partial_update": "change"}
+VERBS = {"create": "add", "partial_update": "change", "update": "change", "destroy": "delete"}
 
 
 class AlwaysJson(BaseContentNegotiation):
@@ -55,6 +55,8 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
         filterset_class: the filters of the list.
         ordering_fields: the columns by which the list can be ordered: each has an index and no nulls.
         permission: of a route of its own, what it needs; the others need what Django calls their verb.
+        verbs: what Django calls the verbs of HTTP.
+        governed_by: whose permissions count, where they are not those of the rows.
     """
 
     detail_serializer_class: type[BaseSerializer[Any]] | None = None
@@ -62,13 +64,15 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
     ordering = "-id"
     ordering_fields: Sequence[str] = ("id",)
     permission = ""
+    verbs: Mapping[str, str] = VERBS
+    governed_by: type[Model] | None = None
     lookup_value_converter = "int"
     content_negotiation_class = AlwaysJson
 
     def needed_permissions(self) -> list[tuple[str, ...]]:
         """Return what the caller needs: of each of these, one. Whoever acts on a row is shown it, so may look."""
         looking = (self._permission("view"), self._permission("change"))
-        own = self.permission or (self._permission(VERBS[self.action]) if self.action in VERBS else "")
+        own = self.permission or (self._permission(self.verbs[self.action]) if self.action in self.verbs else "")
         return [looking, (own,)] if own else [looking]
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -94,14 +98,18 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
 
     def audit(self, row: Model, flag: int, words: str) -> None:
         """Write to the audit log what was done to a row, and by which token."""
+        self.audit_all([row], flag, words)
+
+    def audit_all(self, rows: Iterable[Model], flag: int, words: str) -> None:
+        """Write to the audit log what was done to each of the rows, and by which token."""
         token = self.request.auth
         if isinstance(token, ApiToken):
             words += " " + _("Token: %(name)s.") % {"name": token.name}
         user_id: int = self.request.user.pk  # type: ignore[assignment]  # nobody gets here unknown
-        LogEntry.objects.log_actions(user_id, [row], flag, words, single_object=True)
+        LogEntry.objects.log_actions(user_id, rows, flag, words)
 
     def _permission(self, verb: str) -> str:
-        meta = self.get_queryset().model._meta
+        meta = (self.governed_by or self.get_queryset().model)._meta
         return f"{meta.app_label}.{verb}_{meta.model_name}"
 
 
@@ -141,8 +149,12 @@ class Patching(Resource):
 
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change what is written and different; `If-Match` says on which version that is based."""
+        return self.written(request, pk, request.data)
+
+    def written(self, request: Request, pk: Any, values: Any) -> Response:
+        """Write those of the values that are different, and answer with the row as it is then."""
         version, row = expected_version(request), self.get_object()
-        said = self.get_serializer(row, data=request.data, partial=True)
+        said = self.get_serializer(row, data=values, partial=True)
         said.is_valid(raise_exception=True)
         for name, value in said.validated_data.items():
             setattr(row, name, value)

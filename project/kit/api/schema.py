@@ -18,6 +18,7 @@ KEY = OpenApiParameter(
 VERSION = OpenApiParameter(
     "If-Match", str, OpenApiParameter.HEADER, required=True, description="The ETag of the row that is changed."
 )
+CHANGES = frozenset({"partial_update", "update"})
 
 
 class ResourceSchema(AutoSchema):
@@ -47,7 +48,7 @@ class ResourceSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         """Return the headers."""
-        if self.method == "PATCH":
+        if self.view.action in CHANGES:
             return [VERSION]
         return [KEY] if getattr(self._method, "takes_keys", False) else []
 

@@ -73,6 +73,14 @@ class Plan:
         """Return the lines of one fate."""
         return [line for line in self.lines if line.fate is fate]
 
+    def as_json(self, *, written: bool) -> dict[str, Any]:
+        """Return the report on every line for programs."""
+        lines = [
+            {"line": line.number, "iccid": line.iccid, "fate": line.fate.value, "faults": list(line.faults)}
+            for line in self.lines
+        ]
+        return {"written": written, "counts": {fate.name.lower(): self.counts[fate] for fate in Fate}, "lines": lines}
+
 
 def plan(content: bytes, *, update: bool = False) -> Plan:
     """Look at every line of a file.

@@ -38,7 +38,7 @@ class Command(commands.Verb):
         if written:
             _write(planned, now)
         sentences = [*_bad_lines(planned), _summary(planned, written, options["dry_run"])]
-        return Told(sentences, _values(planned, written), Status.NOT_WELL if bad else Status.DONE)
+        return Told(sentences, planned.as_json(written=written), Status.NOT_WELL if bad else Status.DONE)
 
 
 def _content(file: Path) -> bytes:
@@ -66,12 +66,3 @@ def _summary(planned: Plan, written: bool, dry_run: bool) -> str:
     if dry_run:
         return f"{counted}. This was a dry run: nothing is written."
     return f"{counted}. Nothing is written: mend the bad lines, or leave them out with --skip-bad."
-
-
-def _values(planned: Plan, written: bool) -> dict[str, Any]:
-    lines = [
-        {"line": line.number, "iccid": line.iccid, "fate": line.fate.value, "faults": line.faults}
-        for line in planned.lines
-    ]
-    counts = {fate.name.lower(): planned.counts[fate] for fate in Fate}
-    return {"written": written, "counts": counts, "lines": lines}

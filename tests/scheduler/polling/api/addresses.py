@@ -1,0 +1,31 @@
+"""Every address of the polling's API: what is sent to it, and who may."""
+
+from typing import Any
+
+EVERYBODY, OPERATORS, ADMINISTRATORS = (
+    {"viewer", "operator", "administrator"},
+    {"operator", "administrator"},
+    {"administrator"},
+)
+
+REASON = {"reason": "Scrapped"}
+
+TABLE: dict[tuple[str, str], tuple[Any, set[str]]] = {
+    ("get", "iot-cards/"): (None, EVERYBODY),
+    ("get", "iot-cards/{card}/"): (None, EVERYBODY),
+    ("get", "iot-cards/{card}/polling-state/"): (None, EVERYBODY),
+    ("post", "iot-cards/{card}/polling-off/"): (REASON, ADMINISTRATORS),
+    ("post", "iot-cards/{off}/polling-on/"): ({}, ADMINISTRATORS),
+    ("post", "iot-cards/import/"): ({"csv": "iccid,account\n"}, ADMINISTRATORS),
+    ("get", "polling-carrier-params/"): (None, EVERYBODY),
+    ("get", "polling-carrier-params/{account}/"): (None, EVERYBODY),
+    ("patch", "polling-carrier-params/{account}/"): ({"inflight_limit": 7}, ADMINISTRATORS),
+    ("put", "polling-carrier-params/{account}/"): ({"inflight_limit": 7}, ADMINISTRATORS),
+    ("delete", "polling-carrier-params/{account}/"): (None, ADMINISTRATORS),
+    ("get", "polling-failure-alerts/"): (None, EVERYBODY),
+    ("get", "polling-failure-alerts/summary/"): (None, EVERYBODY),
+    ("get", "polling-failure-alerts/{alert}/"): (None, EVERYBODY),
+    ("put", "polling-failure-alerts/{alert}/status/"): ({"status": "acknowledged"}, OPERATORS),
+    ("get", "polling-stats/"): (None, EVERYBODY),
+    ("get", "polling-stats/{account}/"): (None, EVERYBODY),
+}

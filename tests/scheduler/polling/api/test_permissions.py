@@ -1,0 +1,46 @@
+"""Who may do what of the polling over the API: each address by each role, as in the control panel."""
+
+import re
+from typing import Any
+
+import pytest
+from rest_framework.routers import SimpleRouter
+
+from scheduler.polling.api import RESOURCES
+from tests.kit.api.caller import Program, chiefs_program, program
+from tests.scheduler.polling.admin.desk import MODELS
+from tests.scheduler.polling.api.addresses import TABLE
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+
+VIEWS = ("alerts.view_alert", *(f"polling.view_{model}" for model in MODELS))
+OPERATES = ("alerts.handle_alert", "polling.check_card")
+CALLERS = {
+    "anonymous": Program,
+    "nobody": program,
+    "viewer": lambda: program(*VIEWS),
+    "operator": lambda: program(*VIEWS, *OPERATES),
+    "administrator": chiefs_program,
+}
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize(("method", "address"), TABLE)
+def test_each_address_is_for_those_who_may(numbers: dict[str, Any], method: str, address: str, caller: str) -> None:
+    body, those_who_may = TABLE[method, address]
+    version = {"if_match": '"0"'}
+    response = CALLERS[caller]().send(method, address.format(**numbers), body, **version)
+    refused = 401 if caller == "anonymous" else 403
+    assert response.status_code in ({200, 201} if caller in those_who_may else {refused}), response.content
+
+
+def test_the_table_above_names_every_address() -> None:
+    router = SimpleRouter(use_regex_path=False)
+    for name, resource in RESOURCES.items():
+        router.register(name, resource, basename=name)
+    served = {
+        (method, re.sub(r"<\w+:pk>", "{}", str(route.pattern)))
+        for route in router.urls
+        for method in route.callback.actions
+    }
+    assert served == {(method, re.sub(r"{.*?}", "{}", address)) for method, address in TABLE}
