@@ -2,33 +2,33 @@
 costs latency, never work; so everything here only has to be quick to fail and quick to come back.
 """
 
-from typing import Any
-
 from django.conf import settings
 from kombu.entity import Exchange, Queue
 
 from project.beat import beat_schedule as scans
+from project.kit import redis_urls
 
 # --- broker ----------------------------------------------------------------------------------------------------
 
-broker_url = settings.REDIS_URL
 broker_connection_retry_on_startup = True
 broker_connection_max_retries = None  # the default gives up after 100 tries; a worker outlives any outage
 broker_pool_acquire_timeout = 5  # an exhausted pool blocks without limit otherwise
-broker_transport_options: dict[str, Any] = {
+_broker = redis_urls.broker(
+    settings.REDIS_URL,
     # A hung Redis (not a dead one) blocks a publisher for ever without these.
-    "socket_timeout": 5,  # above the 1 s that kombu's BRPOP waits
-    "socket_connect_timeout": 3,
-    "socket_keepalive": True,
-    "health_check_interval": 10,  # finds half-open connections
+    socket_timeout=5,  # above the 1 s that kombu's BRPOP waits
+    socket_connect_timeout=3,
+    socket_keepalive=True,
+    health_check_interval=10,  # finds half-open connections
     # Redelivery is a convenience: the row's token makes a second delivery a no-op.
-    "visibility_timeout": 3600,
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
-    "priority_steps": [0],  # priority is decided by the rows; one list a queue instead of four
-    "global_keyprefix": "tideline:",
-    "client_name": "tideline",
-}
+    visibility_timeout=3600,
+    unacked_restore_interval=5,
+    unacked_restore_throttle=1,
+    priority_steps=[0],  # priority is decided by the rows; one list a queue instead of four
+    global_keyprefix="tideline:",
+    client_name="tideline",
+)
+broker_url, broker_use_ssl, broker_transport_options = _broker.url, _broker.use_ssl, _broker.options
 task_publish_retry = False  # the next scan publishes again; nobody waits for a broker that is away
 task_publish_retry_policy = {"max_retries": 1, "interval_start": 0.1}
 

@@ -7,6 +7,8 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from project.kit import redis_urls
+
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
 
 
@@ -51,6 +53,23 @@ def postgresql(name: str, default: str, **options: Any) -> dict[str, Any]:
             f"{name} is no address of a PostgreSQL: say postgresql://user:password@host:5432/name."
         ) from None
     return database
+
+
+def redis(name: str, default: str) -> str:
+    """Return the variable as the address of a Redis.
+
+    Raises:
+        ImproperlyConfigured: it is none; the text does not show it, for it may hold a password.
+    """
+    url = os.environ.get(name) or default
+    try:
+        redis_urls.check(url)
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name} is no address of a Redis: {error}. Say redis://:password@host:6379/0, rediss://… over TLS, or"
+            " sentinel://:password@one:26379,two:26379/0?master=name."
+        ) from None
+    return url
 
 
 def words(name: str) -> list[str]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from django_celery_beat.models import PeriodicTask
 
 from project.beat import SCANS, Scan
+from project.kit import redis_urls
 from project.kit.clock import database_now
 from project.models import ScanMark
 
@@ -106,7 +107,7 @@ def _check_redis() -> str:
 
 def redis_client() -> redis.Redis:
     """Return a client that gives up soon; whoever asks for it closes it."""
-    return redis.Redis.from_url(
+    return redis_urls.client(
         settings.REDIS_URL, socket_connect_timeout=REDIS_SECONDS, socket_timeout=REDIS_SECONDS, retry=None
     )
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from project.environment import flag, load_tryout, number, postgresql, words
+from project.environment import flag, load_tryout, number, postgresql, redis, words
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(os.environ.get("TIDELINE_STATE_DIR", BASE_DIR / ".tideline"))
@@ -15,6 +15,7 @@ load_tryout(STATE_DIR / "env")
 # --- who may come in -------------------------------------------------------------------------------------------
 
 SECRET_KEY = os.environ.get("SECRET_KEY", "")
+SECRET_KEY_FALLBACKS = words("SECRET_KEY_FALLBACKS")  # former keys, which still read while sessions run out
 DEBUG = flag("DJANGO_DEBUG", False)
 ALLOWED_HOSTS = words("ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS = words("CSRF_TRUSTED_ORIGINS")
@@ -104,10 +105,12 @@ DATABASES = {
     )
 }
 DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+# PgBouncer in transaction mode lends another session for each transaction, which has not what psycopg prepared.
+DATABASES["default"]["OPTIONS"]["prepare_threshold"] = None
 
 # --- the hints -------------------------------------------------------------------------------------------------
 
-REDIS_URL = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
+REDIS_URL = redis("REDIS_URL", "redis://127.0.0.1:6379/0")  # its three forms: project/kit/redis_urls.py
 CELERY_DB_REUSE_MAX = 10_000  # tasks over which one connection is kept; 0 would open one for each task
 
 # --- time, language, files -------------------------------------------------------------------------------------
@@ -204,6 +207,8 @@ TIDELINE_INBOX_SECRET = os.environ.get("TIDELINE_INBOX_SECRET", "")
 TIDELINE_CARRIER_URL = os.environ.get("TIDELINE_CARRIER_URL", "")
 for url in filter(None, (TIDELINE_INBOX_URL, TIDELINE_CARRIER_URL)):
     TIDELINE_ALLOWED_HOSTS_INWARD.append(urlsplit(url).netloc)
+# With which Prometheus may read /metrics, beside tokens of the API. Empty: only with those, or logged in.
+TIDELINE_METRICS_TOKEN = os.environ.get("TIDELINE_METRICS_TOKEN", "")
 TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
 
 LOGGING = {

@@ -18,6 +18,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from project.kit import redis_urls
 from project.services.server import Server, ServiceError
 
 OLDEST = (6, 2)  # what Celery's transport asks for
@@ -77,7 +78,8 @@ def reach_redis(url: str) -> None:
         ServiceError: it does not answer.
     """
     try:
-        redis.Redis.from_url(url, socket_timeout=5, retry=Retry(NoBackoff(), 0)).ping()
+        with redis_urls.client(url, socket_timeout=5, retry=Retry(NoBackoff(), 0)) as client:
+            client.ping()
     except redis.RedisError as error:
         raise ServiceError(
             f"The Redis of REDIS_URL does not let us in: {str(error).strip('.')}. "

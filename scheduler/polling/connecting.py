@@ -4,10 +4,11 @@ import functools
 
 from django.conf import settings
 from redis import Redis
-from redis.asyncio import BlockingConnectionPool
 from redis.asyncio import Redis as AsyncRedis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from project.kit import redis_urls
 
 # Above what a script of a thousand cards takes; a Redis that hangs delays its callers by no more.
 TIMEOUT_SECONDS = 5.0
@@ -20,7 +21,7 @@ MOST_CONNECTIONS = 50
 @functools.cache
 def client() -> Redis:
     """Return this process's client. It tries once more, for a connection may have died since it was used last."""
-    return Redis.from_url(
+    return redis_urls.client(
         settings.REDIS_URL,
         socket_timeout=TIMEOUT_SECONDS,
         socket_connect_timeout=TIMEOUT_SECONDS,
@@ -33,7 +34,7 @@ def client() -> Redis:
 @functools.cache
 def hasty_client() -> Redis:
     """Return this process's client for what is done at once or, if Redis is away or slow, later: it tries once."""
-    return Redis.from_url(
+    return redis_urls.client(
         settings.REDIS_URL,
         socket_timeout=HASTY_SECONDS,
         socket_connect_timeout=HASTY_SECONDS,
@@ -44,7 +45,7 @@ def hasty_client() -> Redis:
 
 def async_client() -> AsyncRedis:
     """Return a client for one event loop; whoever asks for it closes it."""
-    pool = BlockingConnectionPool.from_url(
+    return redis_urls.async_client(
         settings.REDIS_URL,
         max_connections=MOST_CONNECTIONS,
         timeout=TIMEOUT_SECONDS,
@@ -52,4 +53,3 @@ def async_client() -> AsyncRedis:
         socket_connect_timeout=TIMEOUT_SECONDS,
         client_name="tideline-poller",
     )
-    return AsyncRedis.from_pool(pool)

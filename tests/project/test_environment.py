@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from project.environment import flag, load_tryout, number, postgresql, words
+from project.environment import flag, load_tryout, number, postgresql, redis, words
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,18 @@ def test_a_database_url_of_another_kind_is_refused_without_showing_it(monkeypatc
     monkeypatch.setenv("A_DATABASE", url)
     with pytest.raises(ImproperlyConfigured, match="A_DATABASE is no address of a PostgreSQL") as refused:
         postgresql("A_DATABASE", "postgresql:///other")
+    assert "secret" not in str(refused.value)
+
+
+def test_the_address_of_a_redis_is_taken_as_it_is_said(monkeypatch):
+    monkeypatch.setenv("A_REDIS", "sentinel://:secret@one:1,two:2/3?master=tideline")
+    assert redis("A_REDIS", "redis://other") == os.environ["A_REDIS"]
+    monkeypatch.setenv("A_REDIS", "")
+    assert redis("A_REDIS", "redis://other") == "redis://other"
+
+
+def test_the_address_of_a_redis_that_is_none_is_refused_without_showing_it(monkeypatch):
+    monkeypatch.setenv("A_REDIS", "unix://:secret@/run/redis.sock")
+    with pytest.raises(ImproperlyConfigured, match="A_REDIS is no address of a Redis: it begins neither") as refused:
+        redis("A_REDIS", "redis://other")
     assert "secret" not in str(refused.value)
