@@ -1,6 +1,6 @@
 """Is it alive, and is it ready: the two addresses that a supervisor asks, and the sentences behind them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -52,15 +52,15 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Say for each part whether it is ready; 503 if one is not."""
-    found = parts()
+    """Say for each part whether it is ready; 503 if one is not. `?part=` names those that matter to who asks."""
+    found = parts(request.GET.getlist("part") or CHECKS)
     ready = all(part["ok"] for part in found.values())
     return JsonResponse({"ready": ready, "parts": found}, status=200 if ready else 503)
 
 
-def parts() -> dict[str, dict[str, str | bool]]:
-    """Return of each part whether it is ready (`ok`), and a sentence about it (`says`)."""
-    return {name: _answer(check) for name, check in CHECKS.items()}
+def parts(names: Iterable[str]) -> dict[str, dict[str, str | bool]]:
+    """Return of each of these parts whether it is ready (`ok`), and a sentence about it (`says`)."""
+    return {name: _answer(CHECKS.get(name, _check_nothing)) for name in names}
 
 
 def scan_states(now: datetime) -> list[ScanState]:
@@ -117,6 +117,10 @@ def _check_scans() -> str:
     if missing:
         raise NotReady(f"Not done lately: {', '.join(missing)}. Are a worker and beat running?")
     return "All were done lately."
+
+
+def _check_nothing() -> str:
+    raise NotReady(f"There is no such part. Ask for {', '.join(CHECKS)}.")
 
 
 CHECKS: dict[str, Callable[[], str]] = {

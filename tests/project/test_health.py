@@ -54,6 +54,18 @@ def test_ready_when_all_parts_are(scanned: None) -> None:
 
 
 @pytest.mark.django_db
+def test_only_the_parts_that_are_asked_for_matter() -> None:
+    status, answer = ask("/readyz?part=database&part=migrations")
+    assert (status, set(answer["parts"])) == (200, {"database", "migrations"})
+
+
+def test_a_part_that_does_not_exist_is_not_ready() -> None:
+    status, answer = ask("/readyz?part=weather")
+    assert status == 503
+    assert answer["parts"]["weather"]["says"].startswith("There is no such part. Ask for database,")
+
+
+@pytest.mark.django_db
 def test_not_ready_before_the_first_scan() -> None:
     status, answer = ask()
     assert (status, parts_that_fail(answer)) == (503, {"scans"})
