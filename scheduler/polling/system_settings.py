@@ -27,6 +27,8 @@ from scheduler.polling.states import CheckType
 logger = logging.getLogger(__name__)
 
 HOUR_SECONDS, DAY_SECONDS = 3_600, 86_400
+# What only a cut-over changes, see `set_mode`.
+MODE_KEY = "polling.scheduler.mode"
 
 
 class Mode(StrEnum):
@@ -113,7 +115,7 @@ class Settings(BaseModel):
     )
     scheduler_mode: Mode = Field(
         Mode.CARRIER,
-        alias="polling.scheduler.mode",
+        alias=MODE_KEY,
         description="carrier: each account at its own pace. legacy: one message a card and check, without isolation;"
         " the baseline and the way back.",
     )
