@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 
 from project.health import healthz, readyz
 from project.inbox import inbox
+from project.metrics.views import Metrics
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
@@ -14,6 +15,7 @@ urlpatterns = [
     path("api/", include("project.api")),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", Metrics.as_view(), name="metrics"),
 ]
 if settings.TIDELINE_INBOX_URL:
     urlpatterns.append(path("inbox/", inbox, name="inbox"))
