@@ -55,7 +55,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
         filterset_class: the filters of the list.
         ordering_fields: the columns by which the list can be ordered: each has an index and no nulls.
         permission: of a route of its own, what it needs; the others need what Django calls their verb.
-        verbs: what Django calls the verbs of HTTP.
+        permissions: of the verbs of HTTP, what one needs where that is another permission.
         governed_by: whose permissions count, where they are not those of the rows.
     """
 
@@ -64,7 +64,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
     ordering = "-id"
     ordering_fields: Sequence[str] = ("id",)
     permission = ""
-    verbs: Mapping[str, str] = VERBS
+    permissions: Mapping[str, str] = {}
     governed_by: type[Model] | None = None
     lookup_value_converter = "int"
     content_negotiation_class = AlwaysJson
@@ -72,7 +72,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
     def needed_permissions(self) -> list[tuple[str, ...]]:
         """Return what the caller needs: of each of these, one. Whoever acts on a row is shown it, so may look."""
         looking = (self._permission("view"), self._permission("change"))
-        own = self.permission or (self._permission(self.verbs[self.action]) if self.action in self.verbs else "")
+        own = self.permission or self.permissions.get(self.action) or self._permission_of_verb()
         return [looking, (own,)] if own else [looking]
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -107,6 +107,9 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
             words += " " + _("Token: %(name)s.") % {"name": token.name}
         user_id: int = self.request.user.pk  # type: ignore[assignment]  # nobody gets here unknown
         LogEntry.objects.log_actions(user_id, rows, flag, words)
+
+    def _permission_of_verb(self) -> str:
+        return self._permission(VERBS[self.action]) if self.action in VERBS else ""
 
     def _permission(self, verb: str) -> str:
         meta = (self.governed_by or self.get_queryset().model)._meta

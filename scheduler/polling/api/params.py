@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from project.kit.api.resources import VERBS, Patching
+from project.kit.api.resources import Patching
 from project.kit.api.serializers import RowSerializer
 from scheduler.polling import accounts, defining
 from scheduler.polling.models import CarrierAccount, PollingParams
@@ -85,7 +85,7 @@ class Params(Patching):
     serializer_class = ParamsSerializer
     filterset_class = ParamsFilters
     governed_by = PollingParams
-    verbs = VERBS | {"destroy": "change"}  # the row is the account's, and stays
+    permissions = {"destroy": "polling.change_pollingparams"}  # as its button in the control panel
     ordering = "name"
     ordering_fields = ("name", "id")
 
