@@ -12,6 +12,9 @@ from rest_framework.exceptions import ValidationError
 from project.kit.api.problems import Conflict
 from scheduler.polling.fleet.importing import COLUMNS, Fate, Plan, UnusableFile, carry_out, plan
 
+# That are written while somebody waits for the answer.
+MOST_LINES = 10_000
+
 
 class ImportSerializer(serializers.Serializer[Any]):
     """A file, and what is to be done with it."""
@@ -60,8 +63,11 @@ def looked_at(said: Mapping[str, Any]) -> Plan:
     """Return what becomes of each line.
 
     Raises:
-        ValidationError: the file as a whole cannot be read.
+        ValidationError: the file as a whole cannot be read, or is too long.
     """
+    if said["csv"].count("\n") > MOST_LINES:
+        words = _("Send at most %(most)s lines at once; longer files are for manage.py import_cards.")
+        raise ValidationError({"csv": words % {"most": f"{MOST_LINES:,}"}})
     try:
         return plan(said["csv"].encode(), update=said["update"])
     except UnusableFile as error:

@@ -100,7 +100,7 @@ def test_cards_that_are_there_are_changed_only_when_that_is_said() -> None:
     assert Card.objects.get().reset_day == 15
 
 
-@pytest.mark.parametrize("csv", ["", "iccid\n", "iccid,account,colour\n", 'iccid,account\n"x"y,acme'])
+@pytest.mark.parametrize("csv", ["", "iccid\n", "iccid,account,colour\n", 'iccid,account\n"x"y,acme', "\n" * 10_001])
 def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(csv: str) -> None:
     problem = problem_of(chiefs_program().post("iot-cards/import/", {"csv": csv}), 400)
     assert problem["errors"][0]["field"] == "csv"
