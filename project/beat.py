@@ -35,6 +35,9 @@ SCANS = {
     "reconcile cards": Scan(
         "polling.reconcile", timedelta(minutes=5), "what was lost between rows and live order is found"
     ),
+    "prune history": Scan(
+        "project.prune", timedelta(minutes=10), "a little at a time, tables do not grow and can be vacuumed"
+    ),
     "rescue lost runs": Scan("scheduler.rescue_lost", timedelta(seconds=5), "an expired lease frees its run"),
 }
 

@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from project.kit import redis_urls
 
+MOST_DAYS = 36_500
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
 
 
@@ -36,6 +37,18 @@ def number(name: str, default: int) -> int:
     if not value.isdecimal():
         raise ImproperlyConfigured(f"{name} is {value!r}: say a whole number, for example {default}.")
     return int(value)
+
+
+def days(name: str, default: int) -> int:
+    """Return the variable as a number of days; 0 or empty means for ever, and is returned as 0.
+
+    Raises:
+        ImproperlyConfigured: the value is no whole number, or more than a hundred years.
+    """
+    count = number(name, default) if os.environ.get(name) != "" else 0
+    if count > MOST_DAYS:
+        raise ImproperlyConfigured(f"{name} is {count}: say at most {MOST_DAYS} days, or 0 for ever.")
+    return count
 
 
 def postgresql(name: str, default: str, **options: Any) -> dict[str, Any]:

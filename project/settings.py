@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from project.environment import flag, load_tryout, number, postgresql, redis, words
+from project.environment import days, flag, load_tryout, number, postgresql, redis, words
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(os.environ.get("TIDELINE_STATE_DIR", BASE_DIR / ".tideline"))
@@ -195,6 +195,20 @@ TIDELINE_POLLING_QUEUES = words("TIDELINE_POLLING_QUEUES")
 TIDELINE_QUEUE_LIMIT = number("TIDELINE_QUEUE_LIMIT", 1000)  # hints that may wait in the broker
 TIDELINE_RESUME_DEADLINE_SECONDS = number("TIDELINE_RESUME_DEADLINE_SECONDS", 300)  # until a worker begins it
 TIDELINE_QUOTA_EVENTS = flag("TIDELINE_QUOTA_EVENTS", True)  # off: the fallback poll alone resumes
+# For how many days history is kept after its end; 0 or empty: for ever. What is open, or still needed, stays.
+TIDELINE_KEEP_DAYS = {
+    "runs": days("TIDELINE_KEEP_RUNS", 90),  # with their attempts, events and approvals; fires and backfills too
+    "reservations": days("TIDELINE_KEEP_RESERVATIONS", 90),
+    "provider_reports": days("TIDELINE_KEEP_PROVIDER_REPORTS", 30),
+    "quota_edges": days("TIDELINE_KEEP_QUOTA_EDGES", 90),
+    "alerts": days("TIDELINE_KEEP_ALERTS", 180),  # with all that was told of them
+    "notices": days("TIDELINE_KEEP_NOTICES", 30),
+    "card_changes": days("TIDELINE_KEEP_CARD_CHANGES", 365),
+    "check_requests": days("TIDELINE_KEEP_CHECK_REQUESTS", 90),
+    "cutovers": days("TIDELINE_KEEP_CUTOVERS", 365),
+    "api_requests": days("TIDELINE_KEEP_API_REQUESTS", 30),  # so long an idempotency key is good
+    "api_tokens": days("TIDELINE_KEEP_API_TOKENS", 90),
+}
 # Encrypt secrets at rest; the first one writes, all read. None: derived from SECRET_KEY and its fallbacks.
 TIDELINE_SECRETS_KEYS = words("TIDELINE_SECRETS_KEYS")
 # Hosts that alerts may be sent to, and carriers asked at, though they lie in a private network: name or name:port.

@@ -1,0 +1,39 @@
+"""What of the quotas' history goes, and when. The ledger stays: its sum is the balance, and its keys keep charges from
+being made twice.
+"""
+
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q
+
+from project.kit.pruning import Kind
+from quotas.models import Edge, ProviderReport, Reservation
+
+
+def _replaced(before: datetime) -> Q:
+    """The latest report of a quota stays: what the provider says next is compared with it."""
+    later = ProviderReport.objects.filter(quota=OuterRef("quota"), at__gt=OuterRef("at"))
+    return Q(at__lt=before) & Q(Exists(later))
+
+
+def _handled(before: datetime) -> Q:
+    return Q(at__lt=before, handled_at__lt=before)
+
+
+def reservations(owner_is_open: Exists) -> Kind:
+    """Return the kind of the reservations that have ended, whose keys keep them from being made twice meanwhile.
+
+    Args:
+        owner_is_open: whether the `owner` of a reservation may ask with such a key again, which quotas cannot tell.
+    """
+
+    def ended(before: datetime) -> Q:
+        return Q(ended_at__lt=before) & ~Q(owner_is_open)
+
+    return Kind("reservations", Reservation, "created_at", ended)
+
+
+KINDS = (
+    Kind("provider_reports", ProviderReport, "at", _replaced),
+    Kind("quota_edges", Edge, "at", _handled),
+)
