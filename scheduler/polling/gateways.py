@@ -33,12 +33,14 @@ class Access:
 
     Attributes:
         cards: so many cards of the account are asked at once here.
+        changes: so many of them are stopped or resumed at once here.
         peace_until: on the monotonic clock; until then nothing is asked, whatever the rows say.
     """
 
     account: Account
     gateway: Gateway
     cards: asyncio.Semaphore
+    changes: asyncio.Semaphore
     read_at: float
     peace_until: float = field(default=float("-inf"))
 
@@ -111,4 +113,7 @@ class Gateways:
             gateway = read_access(account.gateway, account.settings, credentials).open(self._http, gate, shared)
         except (UnreadableSecret, BadSettings, BadAddress) as error:
             raise CarrierError(ErrorClass.AUTH, f"The account cannot be used: {error}") from None
-        return Access(account, gateway, asyncio.Semaphore(params.card_max_in_flight), time.monotonic())
+        cards, changes = (
+            asyncio.Semaphore(most) for most in (params.card_max_in_flight, params.stop_resume_max_in_flight)
+        )
+        return Access(account, gateway, cards, changes, time.monotonic())

@@ -62,15 +62,23 @@ class CarrierError(Exception):
         sentence: why, for people; what looks like a secret is masked, the host is kept.
         code: the carrier's own, or empty.
         retry_after: seconds that the carrier asks to wait; None: it does not say.
+        unsent: it is sure that nothing went out: no connection was made.
     """
 
     def __init__(
-        self, error_class: ErrorClass, sentence: str, code: str = "", retry_after: float | None = None
+        self,
+        error_class: ErrorClass,
+        sentence: str,
+        code: str = "",
+        retry_after: float | None = None,
+        *,
+        unsent: bool = False,
     ) -> None:
         self.error_class = error_class
         self.sentence = masked(sentence)[:LONGEST_SENTENCE]
         self.code = code
         self.retry_after = retry_after
+        self.unsent = unsent
         super().__init__(self.sentence)
 
 

@@ -120,7 +120,7 @@ class Client:
         if isinstance(error, TimeoutError):
             return self._too_late(error)
         if isinstance(error, aiohttp.ClientConnectorError):
-            return CarrierError(ErrorClass.NETWORK, _why_not_reached(self.host, error))
+            return CarrierError(ErrorClass.NETWORK, _why_not_reached(self.host, error), unsent=True)
         if isinstance(error, _TooLarge | aiohttp.ClientResponseError | ValueError):
             return CarrierError(ErrorClass.MALFORMED, _why_not_understood(self.host, error))
         return CarrierError(ErrorClass.NETWORK, f"{self.host} broke off before it had answered.")
@@ -129,7 +129,7 @@ class Client:
         match error:
             case aiohttp.ConnectionTimeoutError():
                 sentence = f"{self.host} did not accept a connection within {self._timeouts.connect:g} s."
-                return CarrierError(ErrorClass.NETWORK, sentence)
+                return CarrierError(ErrorClass.NETWORK, sentence, unsent=True)
             case aiohttp.SocketTimeoutError():
                 sentence = f"{self.host} fell silent for {self._timeouts.read:g} s before it had answered."
             case _:

@@ -75,7 +75,7 @@ async def hangs(card: CardRef) -> Reading:
 def access_to(gateway: Any, account_id: int = 1) -> Access:
     """Return the access to an account whose gateway is the given one."""
     account = Account(account_id, "an account", "scripted", {}, Secret.of(""), params.resolved(None), 0)
-    return Access(account, gateway, asyncio.Semaphore(100), 0.0)
+    return Access(account, gateway, asyncio.Semaphore(100), asyncio.Semaphore(100), 0.0)
 
 
 def work_on(card_id: int = 1, *types: CheckType, failures: Mapping[CheckType, int] = NO_FAILURES) -> Work:
