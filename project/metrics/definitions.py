@@ -13,7 +13,7 @@ Family = GaugeMetricFamily | CounterMetricFamily
 # What happened so long ago at most happened lately.
 LATELY = timedelta(minutes=5)
 # So many of the latest rows are looked at.
-MOST_ROWS = 10_000
+MOST_ROWS = 20_000
 # So many quotas, accounts and channels have series of their own.
 MOST_SHOWN = 200
 # In a name: the number of a card, of a subscriber or of a phone, which does not belong into other people's records.

@@ -7,10 +7,12 @@ import pytest
 from pytest_django import Settings
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisIsAway
+from redis.exceptions import NoPermissionError
 
 from alerts.models import Delivery
 from alerts.recording import raise_alert
 from project.beat import SCANS
+from project.kit import redis_urls
 from project.kit.clock import database_now
 from project.scans import mark
 from quotas import charging
@@ -25,7 +27,7 @@ from tests.quotas.factories import make_quota
 from tests.scheduler.factories import HOUR, MINUTE, SECOND, make_run, make_schedule
 from tests.scheduler.polling.factories import make_account, make_cards
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
-from tests.scheduler.polling.fleets import claimed, put_in_order
+from tests.scheduler.polling.fleets import claimed, put_in_order, wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -185,6 +187,33 @@ def test_queues_are_as_long_as_what_waits_in_the_broker(settings: Settings) -> N
         queue.clear()
     assert scraped("tideline_queue_length", queue="polling.legacy") == (before or 0) + 2
     assert {labels["queue"] for labels, _ in scraped.series("tideline_queue_length")} >= {"scans", "runs", "alerts"}
+
+
+def test_a_process_listens_from_when_it_subscribes_until_its_connection_ends(settings: Settings) -> None:
+    def listeners() -> float | None:
+        return Scraped(settings)("tideline_celery_listeners")
+
+    before = listeners()
+    with (
+        redis_urls.client(settings.REDIS_URL, client_name="tideline").pubsub() as worker,
+        redis_urls.client(settings.REDIS_URL, client_name="somebody").pubsub() as stranger,
+    ):
+        for client in (worker, stranger):
+            client.psubscribe("/0.celery.pidbox")
+        wait_until(lambda: listeners() == (before or 0) + 1, "the one of the house to be counted")
+    wait_until(lambda: listeners() == before, "the end of its connection to be noticed")
+
+
+def test_a_redis_that_does_not_tell_who_is_connected_tells_the_rest(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*arguments: Any, **options: Any) -> None:
+        raise NoPermissionError("this user has no permissions to run the 'client|list' command")
+
+    monkeypatch.setattr("redis.Redis.client_list", forbidden)
+    scraped = Scraped(settings)
+    assert scraped.series("tideline_celery_listeners") == []
+    assert scraped("tideline_redis_up") == 1
 
 
 def test_an_account_tells_its_cards_its_calls_and_its_waits(settings: Settings, redis: Redis) -> None:  # noqa: F811
