@@ -83,6 +83,16 @@ def renew(account_id: int, executor: str, lease: timedelta, held: Sequence[tuple
     return _holding("renew", account_id, executor, lease, held)
 
 
+def take(account_id: int, card_ids: Sequence[int], lease: timedelta) -> Call[list[int]]:
+    """Claim cards for something else than their checks, whether they are due or not, and polled or not; `release` ends
+    it. The answer is the token of each; 0: it is claimed already.
+
+    Args:
+        lease: from now; it is not renewed.
+    """
+    return _call("take", account_id, [lease // MILLISECOND, *card_ids], list, cards=len(card_ids))
+
+
 def finish(account_id: int, finishes: Sequence[Finish]) -> Call[list[bool]]:
     """End claims with what came of them. False: the claim was over, and nothing was changed."""
     arguments = (
@@ -149,6 +159,11 @@ def complete_rebuild(account_id: int, epoch: str, highest_token: int) -> Call[No
         highest_token: in the rows of the account; those to come are higher.
     """
     return _call("complete_rebuild", account_id, (epoch, highest_token), answers.nothing)
+
+
+def drain(account_id: int) -> Call[int]:
+    """Give back the claims that nobody holds any longer; the answer is how many are held."""
+    return _call("drain", account_id, (), int)
 
 
 def look(account_id: int, card_id: int) -> Call[Sight | None]:

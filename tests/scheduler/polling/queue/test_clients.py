@@ -61,6 +61,7 @@ def every_call(account: int, claims: tuple[Claim, ...], client: Redis) -> dict[s
         "request": calls.request(account, [1, 2], [USAGE], scene="page", cooldown=MINUTE),
         "finish": calls.finish(account, [Finish(*held[0], {USAGE: later}, {USAGE: 1})]),
         "release": calls.release(account, held),
+        "take": calls.take(account, [4], LEASE),
         "put": calls.put(account, [Card(3, {USAGE: later}, {})]),
         "look": calls.look(account, 1),
         "count": calls.count(account),
