@@ -67,15 +67,24 @@ def _old(kind: Kind, before: datetime, batch: int) -> Iterator[list[int]]:
 def _prune_batch(kind: Kind, keys: Sequence[int], before: datetime) -> int:
     rows = _may_go(kind, before)
     with transaction.atomic():
-        locked = list(rows.filter(pk__in=keys).order_by("pk").select_for_update(skip_locked=True).values_list("pk"))
-        # Asked again, for what was written before the locks: the first statement may not have seen it. What refers to
-        # a locked row waits for this transaction.
-        going = list(rows.filter(pk__in=[key for (key,) in locked]).values_list("pk", flat=True))
-        if going and kind.delete is not None:
-            kind.delete(going)
-        elif going:
-            kind.model._base_manager.filter(pk__in=going).only("pk").delete()
+        locked = _lock(rows.filter(pk__in=keys))
+        # Asked again, for what was written meanwhile. What is to refer to a locked row waits for this transaction.
+        going = list(rows.filter(pk__in=locked).values_list("pk", flat=True))
+        if going:
+            _delete(kind, going)
     return len(going)
+
+
+def _lock(rows: QuerySet[Any]) -> list[int]:
+    """Lock the rows that nobody else holds, and return their keys."""
+    return list(rows.order_by("pk").select_for_update(skip_locked=True).values_list("pk", flat=True))
+
+
+def _delete(kind: Kind, keys: Sequence[int]) -> None:
+    if kind.delete is not None:
+        kind.delete(keys)
+    else:
+        kind.model._base_manager.filter(pk__in=keys).only("pk").delete()
 
 
 def _may_go(kind: Kind, before: datetime) -> QuerySet[Any]:
