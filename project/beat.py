@@ -31,6 +31,7 @@ SCANS = {
     ),
     "seal ended runs": Scan("scheduler.seal_ended", timedelta(seconds=10), "whoever looks at a run can verify it"),
     "dispatch cards": Scan("polling.dispatch", timedelta(seconds=1), "each second has its calls"),
+    "pass on requests": Scan("polling.pass_on_requests", timedelta(seconds=2), "what events ask for is checked soon"),
     "end card storms": Scan("polling.end_storms", timedelta(seconds=30), "an account that is well again is told"),
     "reconcile cards": Scan(
         "polling.reconcile", timedelta(minutes=5), "what was lost between rows and live order is found"

@@ -11,7 +11,8 @@ from typing import Any
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, transaction
 
-from scheduler.polling import failures, holding, policy, system_settings, tiers
+from scheduler.polling import confirming, failures, holding, policy, system_settings, tiers
+from scheduler.polling.confirming import Seen
 from scheduler.polling.failures import Failure
 from scheduler.polling.outcomes import Asked, Polled, Settled, troubles
 from scheduler.polling.policy import Facts
@@ -30,6 +31,7 @@ def settle(polled: Sequence[Polled], *, now: datetime) -> Settled:
         fresh = [check for check in checks if check.key in written]
         _write_cards(fresh, now)
         _tell(fresh, now)
+        confirming.observe([_seen(check) for check in fresh], now=now)
         held = {account_id: holding.hold(account_id, why, now=now) for account_id, why in troubles(polled).items()}
         holding.answered(_answering(fresh).difference(held), now=now)
     return Settled(written=len(fresh), stale=len(checks) - len(fresh), held=held, finishes=_finishes(polled, checks))
@@ -164,6 +166,10 @@ def _carrier_columns(facts: Facts) -> dict[str, Any]:
         "used_bytes": facts.used_bytes,
         "allowance_bytes": facts.allowance_bytes,
     }
+
+
+def _seen(check: _Check) -> Seen:
+    return Seen(check.polled.claim.card_id, check.asked.type, check.asked.at, check.asked.reading)
 
 
 def _document(rows: Iterable[dict[str, Any]]) -> str:

@@ -69,6 +69,17 @@ class SceneKind(models.TextChoices):
     READ = "read", _("page opened")
 
 
+class RequestOutcome(models.TextChoices):
+    """What became of a card for which a scene asked."""
+
+    ASKED = "asked", _("asked for")
+    MERGED = "merged", _("asked for already")
+    COOLING = "cooling", _("asked for by the same scene a short time ago")
+    CHECKED = "checked", _("checked since")  # it was passed on late, and the schedule was faster
+    NOT_POLLED = "not_polled", _("not polled")
+    SCENE_OFF = "scene_off", _("scene switched off")
+
+
 class ConfirmationState(models.TextChoices):
     """Where it stands that an expected result is looked for."""
 

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from project.kit.clock import database_now
-from scheduler.polling import connecting, dispatching, engine, failures, system_settings
+from scheduler.polling import connecting, dispatching, engine, failures, passing_on, system_settings
 from scheduler.polling.cutover import callers, legacy
 from scheduler.polling.fleet import initializing, reconciling
 from scheduler.polling.messages import from_message
@@ -43,6 +43,12 @@ def poll_cards(account_id: int, message: list[list[int]]) -> None:
 def check_as_before(card_id: int, check: str, token: int) -> None:
     """Make one check of one card in the calling thread."""
     legacy.check(connecting.client(), legacy.Taken(card_id, CheckType(check), token), callers.here())
+
+
+@shared_task(name="polling.pass_on_requests")
+def pass_on_requests() -> str:
+    """Tell the live orders what is asked for beside the schedule, and return what was."""
+    return passing_on.pass_on_due(connecting.client(), now=database_now())
 
 
 @shared_task(name="polling.end_storms")

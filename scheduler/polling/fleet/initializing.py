@@ -15,7 +15,7 @@ from django.db.models import Max
 from redis import Redis
 
 from project.kit.clock import elapsed
-from scheduler.polling import tiers
+from scheduler.polling import recalling, tiers
 from scheduler.polling.fleet import live_order, rebuilds
 from scheduler.polling.fleet.rebuilds import Overtaken, Rebuild
 from scheduler.polling.models import CardCheck, CarrierAccount, PollingTier
@@ -122,6 +122,7 @@ def _rebuild(work: _Work, only_if_lost: bool) -> Rebuilt:
     began = elapsed()
     done = _put_all(work)
     _open(work)
+    recalling.ask_again(work.account_id, now=work.now)
     work.right.end(done, work.now + timedelta(seconds=elapsed() - began))
     return Rebuilt(work.account_id, Outcome.REBUILT, done)
 

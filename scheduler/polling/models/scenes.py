@@ -56,14 +56,14 @@ class CheckRequest(models.Model):
     at = models.DateTimeField(_("at"))
     # When the live order was told of all of them; empty: it is still to be.
     asked_at = models.DateTimeField(_("passed on"), null=True, blank=True)
-    # What became of the cards: asked for, merged, cooling, not polled.
+    # By what became of them, how many cards: see RequestOutcome.
     outcome = models.JSONField(_("outcome"), default=dict, blank=True)
 
     class Meta:
         verbose_name = _("request")
         verbose_name_plural = _("requests")
         ordering = ("-id",)
-        indexes = (models.Index(fields=["at"], name="request_is_to_be_passed_on", condition=Q(asked_at__isnull=True)),)
+        indexes = (models.Index(fields=["asked_at"], name="request_passed_on"),)
 
     def __str__(self) -> str:
         return f"{self.scene_id} {self.event_id}"
@@ -87,7 +87,7 @@ class Confirmation(models.Model):
     looks = models.PositiveIntegerField(_("looks taken"), default=0)
     # Only a check that was asked after this is a look; the next one is asked for from then.
     due_at = models.DateTimeField(_("looked at from"))
-    # When the live order was told of the next look; empty: it is still to be.
+    # From when the next look is asked for in the live order; empty: it is still to be told of it.
     asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     state = models.CharField(_("state"), max_length=10, choices=ConfirmationState, default=ConfirmationState.WAITING)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
@@ -98,7 +98,7 @@ class Confirmation(models.Model):
         ordering = ("-id",)
         indexes = (
             models.Index(fields=["card", "type"], name="confirmation_of_card", condition=Q(state="waiting")),
-            models.Index(fields=["due_at"], name="confirmation_is_due", condition=Q(state="waiting")),
+            models.Index(fields=["asked_at"], name="confirmation_asked", condition=Q(state="waiting")),
         )
         constraints = (
             models.CheckConstraint(
