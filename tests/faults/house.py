@@ -14,6 +14,8 @@ from tests.processes import Processes, Started
 from tests.scheduler.factories import make_schedule
 
 LEASE_SECONDS = 5
+# What containers give, and once more as much for a machine on which others work: who hangs takes longer.
+CONTAINER_GRACE_SECONDS = 10.0 * 2
 # No test waits so long: whatever goes on under it did not wait for a lease to end.
 LONG_LEASE = {"TIDELINE_LEASE_SECONDS": "600"}
 

@@ -20,7 +20,7 @@ from scheduler.polling.carriers.simulator import AccountPlan, Fault, FaultKind, 
 from scheduler.polling.dispatching import dispatch
 from scheduler.polling.models import CardCheck, CarrierAccount
 from tests.alerts.factories import make_channel, problem
-from tests.faults.house import House
+from tests.faults.house import CONTAINER_GRACE_SECONDS, House
 from tests.faults.listeners import Listener, listening
 from tests.faults.polling_books import Ledger, audit_no_failure, audit_orders
 from tests.processes import Processes, Started
@@ -32,8 +32,6 @@ pytestmark = pytest.mark.slow
 
 LEASE = {"TIDELINE_POLLING_LEASE_SECONDS": "3", "TIDELINE_POLLING_RENEW_SECONDS": "1"}
 LONG_LEASE = {"TIDELINE_POLLING_LEASE_SECONDS": "600"}
-# What containers give, and once more as much for a machine on which others work: who hangs takes longer.
-CONTAINER_GRACE_SECONDS = 10.0 * 2
 INFLIGHT_LIMIT = 8
 
 

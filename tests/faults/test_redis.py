@@ -18,14 +18,12 @@ from project.models import ScanMark
 from project.services import Redis
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import RunState
-from tests.faults.house import House
+from tests.faults.house import CONTAINER_GRACE_SECONDS, House
 from tests.faults.proxy import Proxy
 
 pytestmark = pytest.mark.slow
 
 WORKERS = 2  # that answer to remote control: one scans, one runs
-# What containers give, and once more as much for a machine on which others work: who hangs takes longer.
-CONTAINER_GRACE_SECONDS = 10.0 * 2
 ALL_TEN = list(range(1, 11))
 
 

@@ -9,14 +9,12 @@ import pytest
 
 from scheduler.models import TaskRun
 from scheduler.states import RunState
-from tests.faults.house import LONG_LEASE, House
+from tests.faults.house import CONTAINER_GRACE_SECONDS, LONG_LEASE, House
 from tests.processes import Started, lives
 
 pytestmark = pytest.mark.slow
 
 ALL_TEN = list(range(1, 11))
-# What containers give, and once more as much for a machine on which others work: who hangs takes longer.
-CONTAINER_GRACE_SECONDS = 10.0 * 2
 
 
 def went_on_where_it_was(house: House, run: TaskRun, first_outcome: str) -> None:
