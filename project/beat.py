@@ -31,6 +31,11 @@ SCANS = {
     ),
     "seal ended runs": Scan("scheduler.seal_ended", timedelta(seconds=10), "whoever looks at a run can verify it"),
     "dispatch cards": Scan("polling.dispatch", timedelta(seconds=1), "each second has its calls"),
+    "send stops and resumes": Scan("polling.operate", timedelta(seconds=1), "cards are stopped soon, within limits"),
+    "tidy stops and resumes": Scan(
+        "polling.tidy_operations", timedelta(minutes=1), "those end of which nobody looks at the card any more"
+    ),
+    "lead cut-overs": Scan("polling.cut_over", timedelta(seconds=1), "nothing is claimed until one is done"),
     "pass on requests": Scan("polling.pass_on_requests", timedelta(seconds=2), "what events ask for is checked soon"),
     "end card storms": Scan("polling.end_storms", timedelta(seconds=30), "an account that is well again is told"),
     "reconcile cards": Scan(

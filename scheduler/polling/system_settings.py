@@ -115,14 +115,15 @@ class Settings(BaseModel):
     )
     scheduler_mode: Mode = Field(
         Mode.CARRIER,
-        alias=MODE_KEY,
+        alias="polling.scheduler.mode",
         description="carrier: each account at its own pace. legacy: one message a card and check, without isolation;"
         " the baseline and the way back.",
     )
     stop_resume_queue_enabled: bool = Field(
         True,
         alias="polling.stop_resume.queue_enabled",
-        description="Whether stopping and resuming cards goes through the account's queue, or at once.",
+        description="Whether stops and resumes wait for the next second's round. Off: they are sent as soon as they are"
+        " asked for. The account's limits hold either way.",
     )
 
 
@@ -203,6 +204,16 @@ def change(key: str, value: Any, *, actor: str, now: datetime, expected_version:
         StaleVersion: somebody else set it since `expected_version`.
     """
     fitting = checked(key, value)
+    _refuse_the_mode(key)
+    return _set(key, fitting, actor, now, expected_version)
+
+
+def set_mode(mode: Mode, *, actor: str, now: datetime) -> None:
+    """Set who decides: the last step of a cut-over, within its transaction."""
+    _set(MODE_KEY, mode.value, actor, now, None)
+
+
+def _set(key: str, fitting: Any, actor: str, now: datetime, expected_version: int | None) -> SystemSetting:
     with transaction.atomic():
         row = _locked(key, fitting, now)
         if expected_version is not None and row.version != expected_version:
@@ -219,11 +230,18 @@ def back_to_default(key: str) -> bool:
 
     Raises:
         UnknownSetting: no setting has that key.
+        ValidationError: it is not to be changed like that.
     """
     _adapter(key)
+    _refuse_the_mode(key)
     deleted, _ = SystemSetting.objects.filter(key=key).delete()
     transaction.on_commit(current.forget)
     return bool(deleted)
+
+
+def _refuse_the_mode(key: str) -> None:
+    if key == MODE_KEY:
+        raise ValidationError({"value": f"{key} is changed by a cut-over alone. Start one: polling_cutover, or admin."})
 
 
 def renamed(before: str, after: str) -> migrations.RunSQL:

@@ -4,9 +4,12 @@ from celery import shared_task
 
 from project.kit.clock import database_now
 from scheduler.polling import connecting, dispatching, engine, failures, passing_on, system_settings
-from scheduler.polling.cutover import callers, legacy
-from scheduler.polling.fleet import initializing, reconciling
+from scheduler.polling.cutover import callers, legacy, rounds, switching
+from scheduler.polling.cutover.sets import Taken
+from scheduler.polling.fleet import initializing
 from scheduler.polling.messages import from_message
+from scheduler.polling.operations import dispatching as operations_dispatching
+from scheduler.polling.operations import claiming, ending, taken
 from scheduler.polling.states import CheckType
 
 
@@ -14,23 +17,29 @@ from scheduler.polling.states import CheckType
 def dispatch() -> str:
     """Claim the due cards of all accounts, send them out, and have what is lost rebuilt; return what to note."""
     redis = connecting.client()
-    dispatched = dispatching.dispatch(redis, now=database_now())
+    dispatched = rounds.dispatch(redis, now=database_now())
     for account_id in initializing.request_rebuilds(redis, dispatched.not_ready):
         rebuild.delay(account_id)
     return dispatched.note
 
 
 @shared_task(name="polling.rebuild")
-def rebuild(account_id: int) -> None:
-    """Rebuild the live order of an account, if it is lost."""
-    initializing.rebuild_if_lost(connecting.client(), account_id, by="the dispatcher", now=database_now())
+def rebuild(order: int) -> None:
+    """Rebuild the live order of an account, if it is lost; 0: the sets of the simple way."""
+    rounds.build_if_lost(connecting.client(), order, now=database_now())
 
 
 @shared_task(name="polling.reconcile")
 def reconcile() -> str:
     """Compare rows and live orders, mend what is lost between them, and return what was."""
-    mended = reconciling.reconcile_all(connecting.client(), now=database_now())
-    return f"{'; '.join(map(str, mended))}." if mended else ""
+    return rounds.reconcile(connecting.client(), now=database_now())
+
+
+@shared_task(name="polling.cut_over")
+def cut_over() -> str:
+    """Lead the cut-over that is under way on, and return what it waits for."""
+    row = switching.advance(connecting.client(), now=database_now())
+    return "" if row is None else row.note
 
 
 @shared_task(name=dispatching.POLL_TASK, acks_late=False)
@@ -42,7 +51,26 @@ def poll_cards(account_id: int, message: list[list[int]]) -> None:
 @shared_task(name=legacy.CHECK_TASK, acks_late=False)
 def check_as_before(card_id: int, check: str, token: int) -> None:
     """Make one check of one card in the calling thread."""
-    legacy.check(connecting.client(), legacy.Taken(card_id, CheckType(check), token), callers.here())
+    legacy.check(connecting.client(), Taken(card_id, CheckType(check), token), callers.here())
+
+
+@shared_task(name="polling.operate")
+def operate() -> str:
+    """Send out the stops and resumes that are due; return what to note."""
+    return operations_dispatching.send_due(now=database_now())
+
+
+@shared_task(name=operations_dispatching.CHANGE_TASK, acks_late=False)
+def change_cards(account_id: int, message: list[list[int]]) -> None:
+    """Hand claimed operations of an account to this process's event loop."""
+    engine.here().change(account_id, taken.from_message(message))
+
+
+@shared_task(name="polling.tidy_operations")
+def tidy_operations() -> None:
+    """Let stops and resumes follow their cards, and end those of which nobody looks at the card any more."""
+    claiming.follow_cards()
+    ending.give_up_looking(now=database_now())
 
 
 @shared_task(name="polling.pass_on_requests")

@@ -68,12 +68,13 @@ def _ours(cards: int) -> float:
 
 def _legacy(cards: int) -> float:
     from scheduler.polling import connecting
-    from scheduler.polling.cutover import legacy
+    from scheduler.polling.cutover import sets
 
     with _carrier(cards) as url, polled.platform() as processes:
         for account in _lay_down(url, cards):
             for entries in polled.all_due(account):
-                legacy.put(connecting.client(), entries)
+                sets.put(connecting.client(), entries)
+        connecting.client().set(sets.READY, "benchmark")  # all are there: what is due may be taken
         workers = [_legacy_worker(processes, url, number) for number in range(LEGACY_PROCESSES)]
         figure = _Watch(LEGACY, cards, workers)
         polled.each_second(_send_some, figure.is_complete)
@@ -107,11 +108,11 @@ def _legacy_worker(processes: Processes, url: str, number: int) -> Started:
 
 def _send_some() -> None:
     from scheduler.polling import connecting
-    from scheduler.polling.cutover import legacy
+    from scheduler.polling.cutover import legacy, sets
 
     room = LEGACY_WAITING - int(servers.broker().llen(f"tideline:{legacy.QUEUE}"))
     if room > 0:
-        legacy.send(legacy.take_due(connecting.client(), room // (2 * legacy.SHARDS)))
+        legacy.send(sets.take_due(connecting.client(), room // (2 * sets.SHARDS)))
 
 
 # --- how far it is ---------------------------------------------------------------------------------------------

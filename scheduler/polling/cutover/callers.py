@@ -1,7 +1,6 @@
 """How a thread asks carriers, one call at a time, through the gateways that are made for event loops."""
 
 import asyncio
-import math
 import threading
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,10 +30,14 @@ class Caller:
         self._accounts: dict[int, Remembered[Account | None]] = {}
         self._gateways = Gateways(self._redis, self._http, self._account)
 
-    def ask(self, polled: Polled, settings: Settings, *, now: datetime) -> bool:
-        """Ask the card's due checks and note what came of them; False: its account is gone or switched off."""
+    def ask(self, polled: Polled, settings: Settings, held: Held, *, now: datetime) -> bool:
+        """Ask the card's due checks and note what came of them; False: its account is gone or switched off.
+
+        Args:
+            held: for how long nobody else works on the card.
+        """
         self._remembered(polled.claim.account_id)()  # here, for no rows are read within the event loop
-        return self._runner.run(self._ask(polled, settings, now))
+        return self._runner.run(self._ask(polled, settings, held, now))
 
     def close(self) -> None:
         """Close the connections, and the event loop."""
@@ -42,7 +45,7 @@ class Caller:
         self._runner.run(self._redis.aclose())
         self._runner.close()
 
-    async def _ask(self, polled: Polled, settings: Settings, now: datetime) -> bool:
+    async def _ask(self, polled: Polled, settings: Settings, held: Held, now: datetime) -> bool:
         try:
             access = await self._gateways.to(polled.claim.account_id, max_wait=settings.gateway_max_wait)
         except CarrierError as trouble:
@@ -52,7 +55,7 @@ class Caller:
             return False
         began = elapsed()
         stepping = Stepping(access, settings, lambda: now + timedelta(seconds=elapsed() - began))
-        await stepping.ask(Work(polled, Held(polled.claim, "", math.inf)), {})
+        await stepping.ask(Work(polled, held), {})
         return True
 
     async def _account(self, account_id: int) -> Account | None:

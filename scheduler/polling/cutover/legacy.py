@@ -1,81 +1,61 @@
-"""The simple way: for each type of check the due cards in a few sorted sets, and one message a card and check. A slow
-account takes the threads of all others.
+"""The simple way: one message a card and check. A slow account takes the threads of all others.
 
 A check that was taken is due again when its lease ends, so a message that is lost costs that; and what is written is
 fenced by when it was taken, which on the same clock is also a token of the other way. So neither overwrites the other.
+A message that comes when its taking is over, or when the simple way no longer decides, ends by itself.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+import time
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db.models import FilteredRelation, Q
+from kombu.exceptions import KombuError
+from kombu.messaging import Producer
 from redis import Redis
+from redis.exceptions import RedisError
 
 from project.kit.clock import database_now
 from scheduler.hints import publish, reached_broker
 from scheduler.polling import cards, settling, system_settings
+from scheduler.polling.cutover import sets
 from scheduler.polling.cutover.callers import Caller
+from scheduler.polling.cutover.sets import Taken
+from scheduler.polling.dispatching import Dispatched
 from scheduler.polling.fleet.live_order import polled_cards
+from scheduler.polling.leases import Held
 from scheduler.polling.outcomes import Polled
-from scheduler.polling.queue.entries import Card as Entry
 from scheduler.polling.queue.entries import Claim
-from scheduler.polling.queue.keys import PREFIX
-from scheduler.polling.queue.packing import MILLISECOND, milliseconds
 from scheduler.polling.states import CheckType
+from scheduler.polling.system_settings import Settings
+
+logger = logging.getLogger(__name__)
 
 CHECK_TASK = "polling.legacy_check"
 QUEUE = "polling.legacy"
-SHARDS = 4
-
-# Of one set: takes what is due, lets it be due again after the lease, and says when that was.
-_TAKE = """
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
-for _, card in ipairs(due) do redis.call('ZADD', KEYS[1], now + ARGV[2], card) end
-return {time[1] * 1000000 + time[2], due}
-"""
+# So many messages may wait: what a round finds beyond them stays where it is.
+MOST_WAITING = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A check that is to be made.
+def dispatch(redis: Redis) -> Dispatched:
+    """Do this second's round: take what is due and send it out.
 
-    Attributes:
-        token: when it was taken, in microseconds of Redis; a later one wins.
+    Raises:
+        redis.RedisError: Redis is away.
     """
-
-    card_id: int
-    type: CheckType
-    token: int
-
-
-def put(redis: Redis, entries: Iterable[Entry]) -> None:
-    """Add cards, or change when they are due; a check that is not due by schedule is taken out."""
-    with redis.pipeline(transaction=False) as pipeline:
-        for entry in entries:
-            for check in CheckType:
-                _place(pipeline, entry.card_id, check, entry.due.get(check))
-        pipeline.execute()
-
-
-def take_due(redis: Redis, most: int) -> list[Taken]:
-    """Take what is due.
-
-    Args:
-        most: from each of the sets.
-    """
-    lease = timedelta(seconds=settings.TIDELINE_POLLING_LEASE_SECONDS) // MILLISECOND
-    sets = [(check, shard) for check in CheckType for shard in range(SHARDS)]
-    with redis.pipeline(transaction=False) as pipeline:
-        for check, shard in sets:
-            pipeline.eval(_TAKE, 1, _key(check, shard), most, lease)
-        answers = pipeline.execute()
-    return [
-        Taken(int(card), check, token) for (check, _), (token, due) in zip(sets, answers, strict=True) for card in due
-    ]
+    if not sets.is_ready(redis):
+        return Dispatched(not_ready=(sets.ORDER,))
+    try:
+        with reached_broker() as producer:
+            room = MOST_WAITING - _waiting(producer)
+        taken = sets.take_due(redis, -(-room // len(sets.SETS))) if room > 0 else []
+        send(taken)
+    except (KombuError, RedisError, OSError) as error:
+        logger.warning("broker unreachable, checks are due again after their lease: %s", type(error).__name__)
+        return Dispatched(note=f"Broker unreachable ({type(error).__name__}): due cards wait until it is back.")
+    note = "" if room > 0 else f"{MOST_WAITING:,} messages wait in {QUEUE}: start a worker that reads it, or more."
+    return Dispatched(len(taken), len(taken), note=note)
 
 
 def send(taken: Sequence[Taken]) -> None:
@@ -84,10 +64,16 @@ def send(taken: Sequence[Taken]) -> None:
     Raises:
         KombuError, OSError, redis.RedisError: the broker is away. What was not sent is due again when its lease ends.
     """
+    if not taken:
+        return
     with reached_broker() as producer, producer.batch():
         for each in taken:
             arguments = [each.card_id, each.type, each.token]
             publish(producer, CHECK_TASK, arguments, queue=QUEUE, shown=f"card {each.card_id}, {each.type}")
+
+
+def _waiting(producer: Producer) -> int:
+    return int(producer.channel.queue_declare(queue=QUEUE).message_count)
 
 
 # --- one message -----------------------------------------------------------------------------------------------
@@ -99,13 +85,26 @@ def check(redis: Redis, taken: Taken, caller: Caller) -> None:
     Args:
         caller: of this thread.
     """
+    said = system_settings.current()
+    lease = _lease(said)
+    until = time.monotonic() + lease.total_seconds()  # before it begins: so it is over here first
+    work_until = sets.begin(redis, taken, lease)
+    if not work_until:
+        return
     polled = _to_poll(taken)
     if polled is None:
-        _place(redis, taken.card_id, taken.type, None)
+        sets.remove(redis, [taken.card_id])
+        sets.end(redis, taken, work_until, {})
         return
-    if caller.ask(polled, system_settings.current(), now=database_now()):
-        settled = settling.settle([polled], now=database_now())
-        _follow(redis, taken, settled.finishes[polled.claim.account_id][0].due)
+    due: Mapping[CheckType, datetime | None] = {}
+    if caller.ask(polled, said, Held(polled.claim, "", until), now=database_now()):
+        due = settling.settle([polled], now=database_now()).finishes[polled.claim.account_id][0].due
+    sets.end(redis, taken, work_until, due)
+
+
+def _lease(said: Settings) -> timedelta:
+    """Return for how long nobody else works on a card: for longer than a check may take."""
+    return timedelta(seconds=said.steps_timeout + 2 * said.gateway_max_wait + said.steps_total_margin)
 
 
 def _to_poll(taken: Taken) -> Polled | None:
@@ -124,24 +123,3 @@ def _to_poll(taken: Taken) -> Polled | None:
     account_id, failures = row
     claim = Claim(account_id, taken.card_id, taken.token, (taken.type,), {taken.type: failures or 0})
     return Polled(claim, subject)
-
-
-def _follow(redis: Redis, taken: Taken, due: Mapping[CheckType, datetime | None]) -> None:
-    """Let the check be due as was settled; one that was not made at all is due when its lease ends."""
-    if taken.type in due:
-        _place(redis, taken.card_id, taken.type, due[taken.type])
-
-
-# --- the sets --------------------------------------------------------------------------------------------------
-
-
-def _place(redis: Redis, card_id: int, check: CheckType, due: datetime | None) -> None:
-    key = _key(check, card_id % SHARDS)
-    if due is None:
-        redis.zrem(key, card_id)
-    else:
-        redis.zadd(key, {str(card_id): milliseconds(due)})
-
-
-def _key(check: CheckType, shard: int) -> str:
-    return f"{PREFIX}:legacy:{check}:{shard}"

@@ -37,8 +37,10 @@ class Standing:
 
     @property
     def written(self) -> tuple[Mode, ...]:
-        """Whose structure a writer writes: amid a cut-over both, the one that is to hold first."""
-        return (self.mode,) if self.wanted is None else (self.wanted, _other(self.wanted))
+        """Whose structure a writer writes: until the wanted one is complete both, that first."""
+        if self.wanted is None:
+            return (self.mode,)
+        return (self.wanted,) if self.phase == CutoverPhase.PROVING else (self.wanted, other(self.wanted))
 
     def may_be_built(self, mode: Mode) -> bool:
         """Tell whether the structure of a way may be built and opened for claims."""
@@ -55,5 +57,6 @@ def now_holds() -> Standing:
     )
 
 
-def _other(mode: Mode) -> Mode:
+def other(mode: Mode) -> Mode:
+    """Return the other of the two ways."""
     return Mode.LEGACY if mode is Mode.CARRIER else Mode.CARRIER

@@ -7,9 +7,11 @@ from datetime import timedelta
 
 from redis import Redis
 
+from scheduler.polling.cutover import sets, standing
 from scheduler.polling.queue import Card as Entry
 from scheduler.polling.queue import Queue, Requested, calls
 from scheduler.polling.states import CheckType
+from scheduler.polling.system_settings import Mode
 
 
 def put(redis: Redis, account_id: int, entries: Sequence[Entry]) -> int:
@@ -18,7 +20,7 @@ def put(redis: Redis, account_id: int, entries: Sequence[Entry]) -> int:
     Raises:
         redis.RedisError: it is away; a part may be done.
     """
-    return Queue(redis).ask(calls.put(account_id, entries))
+    return _first([_put(redis, mode, account_id, entries) for mode in standing.now_holds().written])
 
 
 def remove(redis: Redis, account_id: int, card_ids: Sequence[int]) -> int:
@@ -27,7 +29,16 @@ def remove(redis: Redis, account_id: int, card_ids: Sequence[int]) -> int:
     Raises:
         redis.RedisError: it is away; a part may be done.
     """
-    return Queue(redis).ask(calls.remove(account_id, card_ids))
+    return _first([_remove(redis, mode, account_id, card_ids) for mode in standing.now_holds().written])
+
+
+def forget(redis: Redis, account_id: int) -> None:
+    """Let the order of an account that is switched off or gone be forgotten.
+
+    Raises:
+        redis.RedisError: it is away.
+    """
+    Queue(redis).ask(calls.begin_rebuild(account_id))  # in the simple way its cards go when their turn comes
 
 
 def request(
@@ -51,4 +62,27 @@ def request(
         redis.RedisError: it is away; a part may be done.
     """
     wanted = tuple(types)
-    return Queue(redis).ask(calls.request(account_id, card_ids, wanted, scene=scene, cooldown=cooldown, delay=delay))
+    in_order = calls.request(account_id, card_ids, wanted, scene=scene, cooldown=cooldown, delay=delay)
+    answers = [
+        Queue(redis).ask(in_order)
+        if mode is Mode.CARRIER
+        else sets.request(redis, card_ids, wanted, scene, cooldown, delay)
+        for mode in standing.now_holds().written
+    ]
+    return [max(of_card) for of_card in zip(*answers, strict=True)]  # amid a cut-over: of the side that knows the card
+
+
+def _put(redis: Redis, mode: Mode, account_id: int, entries: Sequence[Entry]) -> int:
+    if mode is Mode.LEGACY:
+        return sets.put(redis, entries)
+    return Queue(redis).ask(calls.put(account_id, entries))
+
+
+def _remove(redis: Redis, mode: Mode, account_id: int, card_ids: Sequence[int]) -> int:
+    if mode is Mode.LEGACY:
+        return sets.remove(redis, card_ids)
+    return Queue(redis).ask(calls.remove(account_id, card_ids))
+
+
+def _first(counts: Sequence[int]) -> int:
+    return counts[0]

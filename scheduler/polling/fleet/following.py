@@ -14,10 +14,11 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from scheduler.polling import accounts, connecting, policy
+from scheduler.polling.cutover import structure
 from scheduler.polling.fleet import live_order
 from scheduler.polling.fleet.live_order import DueRule
 from scheduler.polling.models import CarrierAccount
-from scheduler.polling.queue import MOST_CARDS, Queue, calls
+from scheduler.polling.queue import MOST_CARDS
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def follow_at_once(former: Mapping[int, int], beginning: set[int], *, now: datet
 def forget_at_once(account_id: int) -> None:
     """Let the live order of an account go now if Redis is there, and otherwise later."""
     with _later_if_away():
-        Queue(connecting.hasty_client()).ask(calls.begin_rebuild(account_id))
+        structure.forget(connecting.hasty_client(), account_id)
 
 
 @contextmanager
@@ -57,16 +58,15 @@ def follow(redis: Redis, former: Mapping[int, int], beginning: set[int], *, now:
     Raises:
         redis.RedisError: it is away; a part may be done.
     """
-    queue = Queue(redis)
     polled = dict(live_order.polled_cards().filter(pk__in=list(former)).values_list("pk", "account_id"))
     for account_id, card_ids in _by_account(former).items():
-        take_out(queue, account_id, [card_id for card_id in card_ids if polled.get(card_id) != account_id])
+        take_out(redis, account_id, [card_id for card_id in card_ids if polled.get(card_id) != account_id])
     for account_id, card_ids in _by_account(polled).items():
         come = [card_id for card_id in card_ids if card_id in beginning]
         if come:
-            put_in(queue, account_id, come, live_order.soon(now, spread_of(account_id, len(come))))
+            put_in(redis, account_id, come, live_order.soon(now, spread_of(account_id, len(come))))
         stay = [card_id for card_id in card_ids if card_id not in beginning]
-        put_in(queue, account_id, stay, live_order.as_before(now))
+        put_in(redis, account_id, stay, live_order.as_before(now))
 
 
 def spread_of(account_id: int, count: int) -> timedelta:
@@ -76,19 +76,19 @@ def spread_of(account_id: int, count: int) -> timedelta:
     return LEAST_SPREAD if takes is None else max(2 * takes, LEAST_SPREAD)
 
 
-def put_in(queue: Queue, account_id: int, card_ids: Sequence[int], due: DueRule) -> int:
+def put_in(redis: Redis, account_id: int, card_ids: Sequence[int], due: DueRule) -> int:
     """Put those of the cards that the account polls into its order, and return how many are new there."""
     new = 0
     for some in _parts(card_ids):
         polled = live_order.polled_cards().filter(account=account_id, pk__in=some)
         if entries := live_order.entries(polled.order_by("pk"), due):
-            new += queue.ask(calls.put(account_id, entries))
+            new += structure.put(redis, account_id, entries)
     return new
 
 
-def take_out(queue: Queue, account_id: int, card_ids: Sequence[int]) -> int:
+def take_out(redis: Redis, account_id: int, card_ids: Sequence[int]) -> int:
     """Take cards out of the order of an account, and return how many there were."""
-    return sum(queue.ask(calls.remove(account_id, some)) for some in _parts(card_ids))
+    return sum(structure.remove(redis, account_id, some) for some in _parts(card_ids))
 
 
 def _by_account(accounts_of_cards: Mapping[int, int]) -> dict[int, list[int]]:

@@ -16,10 +16,12 @@ from redis import Redis
 
 from project.kit.clock import elapsed
 from scheduler.polling import recalling, tiers
+from scheduler.polling.cutover import standing
 from scheduler.polling.fleet import live_order, rebuilds
 from scheduler.polling.fleet.rebuilds import Overtaken, Rebuild
 from scheduler.polling.models import CardCheck, CarrierAccount, PollingTier
 from scheduler.polling.queue import Queue, calls
+from scheduler.polling.system_settings import Mode
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,7 @@ class Outcome(StrEnum):
     SWITCHED_OFF = "switched off"
     UNDER_WAY = "another is at it"
     OVERTAKEN = "overtaken"
+    NOT_IN_USE = "the simple way decides"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def rebuild(
     if not right.taken():
         return Rebuilt(account_id, Outcome.UNDER_WAY)
     try:
-        return _rebuild(_Work(Queue(redis), right, account_id, by, now, tell, _mark_of_tiers()), only_if_lost)
+        return _rebuild(_Work(Queue(redis), right, account_id, by, now, tell, mark_of_tiers()), only_if_lost)
     except Overtaken:
         logger.warning("the rebuild of account %s was overtaken", account_id)
         return Rebuilt(account_id, Outcome.OVERTAKEN)
@@ -92,11 +95,11 @@ def rebuild(
 
 def is_of_present_tiers(epoch: str) -> bool:
     """Tell whether an order was built since the tiers were changed last."""
-    return epoch.endswith(f" {_mark_of_tiers()}")
+    return epoch.endswith(f" {mark_of_tiers()}")
 
 
-def _mark_of_tiers() -> str:
-    """Return a number that is another one after each change of the tiers."""
+def mark_of_tiers() -> str:
+    """Return, for the name of an order, a number that is another one after each change of the tiers."""
     versions = PollingTier.objects.order_by("position").values_list("pk", "version")
     return f"{crc32(repr(list(versions)).encode()):08x}"
 
@@ -113,6 +116,8 @@ class _Work:
 
 
 def _rebuild(work: _Work, only_if_lost: bool) -> Rebuilt:
+    if not standing.now_holds().may_be_built(Mode.CARRIER):  # asked under the right, which a cut-over takes away
+        return Rebuilt(work.account_id, Outcome.NOT_IN_USE)
     if only_if_lost and work.queue.ask(calls.count(work.account_id)).epoch:
         return Rebuilt(work.account_id, Outcome.NOT_NEEDED)
     work.queue.ask(calls.begin_rebuild(work.account_id))

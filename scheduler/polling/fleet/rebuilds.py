@@ -127,6 +127,14 @@ def asked_first(redis: Redis, account_ids: Sequence[int]) -> list[int]:
         return [account_id for account_id, first in zip(account_ids, pipeline.execute(), strict=True) if first]
 
 
+def forbid(redis: Redis, account_ids: Sequence[int]) -> None:
+    """Let nothing be claimed of the accounts, and take the right of whoever rebuilds one: it cannot let claiming begin.
+
+    What is in order stays there.
+    """
+    redis.delete(*(key_of(account_id, "ready") for account_id in account_ids), *map(_lock_key, account_ids))
+
+
 def progress(redis: Redis, account_ids: Sequence[int]) -> dict[int, Progress]:
     """Return how far the latest rebuilds are, by account; those that had none lately are left out."""
     with redis.pipeline(transaction=False) as pipeline:

@@ -88,13 +88,13 @@ def reconcile(redis: Redis, account_id: int, *, now: datetime) -> Mended:
     if not initializing.is_of_present_tiers(counts.epoch):
         rebuilt = initializing.rebuild(redis, account_id, by="changed tiers", now=now)
         return Mended(account_id, rebuilt=rebuilt.outcome == Outcome.REBUILT)
-    return _mend(queue, account_id, now)
+    return _mend(redis, account_id, now)
 
 
-def _mend(queue: Queue, account_id: int, now: datetime) -> Mended:
+def _mend(redis: Redis, account_id: int, now: datetime) -> Mended:
     """Compare: the order first, so that a card which comes meanwhile is put once more, and none is taken out."""
-    there = set(queue.cards(account_id))
+    there = set(Queue(redis).cards(account_id))
     polled = set(live_order.polled_cards().filter(account=account_id).values_list("pk", flat=True))
-    added = following.put_in(queue, account_id, sorted(polled - there), live_order.as_before(now))
-    removed = following.take_out(queue, account_id, sorted(there - polled))
+    added = following.put_in(redis, account_id, sorted(polled - there), live_order.as_before(now))
+    removed = following.take_out(redis, account_id, sorted(there - polled))
     return Mended(account_id, added, removed)

@@ -66,6 +66,13 @@ def packed_news(due: Mapping[CheckType, datetime | None], failures: Mapping[Chec
     )
 
 
+def unpacked_asks(text: bytes) -> dict[CheckType, datetime]:
+    """Return from when types are asked for, of what is kept of a card that is."""
+    parts = (text[first : first + DUE_BYTES] for first in range(0, len(text), DUE_BYTES))
+    numbers = zip(TYPES, (int.from_bytes(part, "big") for part in parts), strict=True)
+    return {type_: instant(number) for type_, number in numbers if number}
+
+
 def instants_by_type(numbers: Sequence[int]) -> dict[CheckType, datetime | None]:
     """Return the instants that a script tells of each type in turn."""
     return {type_: instant_or_none(number) for type_, number in zip(TYPES, numbers, strict=True)}

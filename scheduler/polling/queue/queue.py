@@ -5,6 +5,7 @@ or flushed in between, is sent again with the script's text: nothing of it was d
 """
 
 from collections.abc import Generator, Iterator, Sequence
+from datetime import datetime
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from redis.exceptions import NoScriptError, ResponseError
 from quotas.ratelimit import calls_left
 from scheduler.polling.queue.calls import Answer, Call
 from scheduler.polling.queue.keys import key_of
-from scheduler.polling.queue.packing import TYPES
+from scheduler.polling.queue.packing import TYPES, unpacked_asks
+from scheduler.polling.states import CheckType
 
 FOLDER = Path(__file__).with_name("scripts")
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.lua") if path.stem != "shared"))
@@ -65,6 +67,11 @@ class Queue:
         """Yield the cards of an account; one that comes or goes meanwhile may be missing, and one may come twice."""
         for card, _ in self._redis.zscan_iter(key_of(account_id, "queue"), count=1000):
             yield int(card)
+
+    def asked(self, account_id: int) -> Iterator[tuple[int, dict[CheckType, datetime]]]:
+        """Yield the cards of an account that are asked for beside the schedule, and from when each type is."""
+        for card, text in self._redis.hscan_iter(key_of(account_id, "asked"), count=1000):
+            yield int(card), unpacked_asks(text)
 
     def _send(self, commands: list[Command]) -> list[Any]:
         with self._redis.pipeline(transaction=False) as pipeline:

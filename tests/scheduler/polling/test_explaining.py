@@ -22,6 +22,7 @@ from scheduler.polling.fleet.rebuilds import Rebuild
 from scheduler.polling.models import Card, CarrierAccount, PollingParams
 from scheduler.polling.queue import Claim, Finish, Queue, calls, limiter_name
 from scheduler.polling.states import CheckType, ErrorClass
+from scheduler.polling.system_settings import Mode
 from tests.scheduler.commands.asking import Shell
 from tests.scheduler.polling.factories import HOUR, MINUTE, SECOND, make_account, make_cards, make_checks, make_tier
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
@@ -156,7 +157,7 @@ def test_settings_that_cannot_be_used_are_told_by_their_place(fleet: Fleet) -> N
 
 def test_in_legacy_mode_the_live_order_is_said_to_decide_nothing(fleet: Fleet) -> None:
     (card,) = fleet.cards()
-    system_settings.change("polling.scheduler.mode", "legacy", actor="ann", now=fleet.now)
+    system_settings.set_mode(Mode.LEGACY, actor="ann", now=fleet.now)
     system_settings.current.forget()
     assert why(card).situation is Situation.LEGACY
 

@@ -51,7 +51,6 @@ def test_every_key_has_three_segments_a_description_a_schema_and_a_default_that_
         (BACKOFF, [0], "entry 1: Input should be greater than or equal to 1"),
         (BACKOFF, [], "at least 1"),
         (BACKOFF, None, "valid array"),
-        ("polling.scheduler.mode", "both", "'carrier' or 'legacy'"),
         ("polling.stop_resume.queue_enabled", 1, "valid boolean"),
     ],
 )
@@ -82,9 +81,20 @@ def test_what_is_set_holds_at_once_in_the_process_that_set_it() -> None:
     assert current().failure_backoff[0] == 60
     set_to([10, 20])
     set_to(["usage"], "polling.steps.order")
-    set_to("legacy", "polling.scheduler.mode")
     assert current().failure_backoff == (10, 20)
     assert current().steps_order == (CheckType.USAGE,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_decides_is_changed_by_a_cut_over_alone() -> None:
+    with pytest.raises(ValidationError, match="cut-over"):
+        set_to("legacy", system_settings.MODE_KEY)
+    with pytest.raises(ValidationError, match="'carrier' or 'legacy'"):
+        set_to("both", system_settings.MODE_KEY)
+    system_settings.set_mode(Mode.LEGACY, actor="ann", now=NOW)
+    assert current().scheduler_mode is Mode.LEGACY
+    with pytest.raises(ValidationError, match="cut-over"):
+        system_settings.back_to_default(system_settings.MODE_KEY)
     assert current().scheduler_mode is Mode.LEGACY
 
 

@@ -92,6 +92,8 @@ def _in_words(one: Rebuilt) -> str:
             return "its order is there."
         case Outcome.SWITCHED_OFF:
             return "it is switched off, and has no order."
+        case Outcome.NOT_IN_USE:
+            return "the simple way decides now, or a cut-over is under way; nothing is claimed from its order."
         case Outcome.UNDER_WAY:
             return "another rebuild is under way; see --progress."
         case Outcome.OVERTAKEN:
