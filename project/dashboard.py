@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from alerts.admin import questions as alert_questions
 from alerts.models import Alert
-from project import polling_panel
+from project import polling_panel, timeline
 from project.health import ScanState, scan_states
 from project.kit.admin import badge, when
 from project.kit.clock import database_now
@@ -103,6 +103,8 @@ def home(request: HttpRequest) -> dict[str, Any]:
             "schedules": _schedule_tiles(now),
             "upcoming": [_upcoming_line(schedule, now) for schedule in _next_schedules()],
         }
+    if request.user.has_perms(("scheduler.view_schedule", "scheduler.view_taskrun", "scheduler.view_fire")):
+        context |= timeline.pictures(now, with_quotas=request.user.has_perm("quotas.view_quota"))
     if request.user.has_perm("quotas.view_quota"):
         context |= {"quotas": _quota_tiles(now), "short_quotas": _short_quota_lines(now)}
     if request.user.has_perm("polling.view_carrieraccount"):

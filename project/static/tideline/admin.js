@@ -131,6 +131,14 @@ function quotaForm(form) {
   redraw();
 }
 
+// --- a wide picture in a narrow window: now is in its middle -------------------------------------------------------
+
+function scrollToNow(box) {
+  const now = box.querySelector(".now").getBoundingClientRect();
+  const seen = box.getBoundingClientRect();
+  box.scrollLeft += now.left - seen.left - (seen.width + box.firstElementChild.offsetWidth) / 2;
+}
+
 // --- start --------------------------------------------------------------------------------------------------------
 
 rememberZone();
@@ -140,6 +148,7 @@ const editing = document.querySelector("#schedule_form");
 if (editing?.elements.trigger) scheduleForm(editing);
 const editingQuota = document.querySelector("#quota_form");
 if (editingQuota) quotaForm(editingQuota);
+for (const box of document.querySelectorAll("[data-scroll-to-now]")) scrollToNow(box);
 for (const field of document.querySelectorAll("[data-submit]")) {
   field.addEventListener("change", () => field.form.requestSubmit());
 }
