@@ -1,4 +1,4 @@
-"""Cards: found, looked at, polled or not, and imported. One is addressed by its number or by its ICCID."""
+"""Cards: found, looked at, polled or not, checked, imported. One is addressed by its number or its ICCID."""
 
 import django_filters
 from django.contrib.admin.models import ADDITION, CHANGE
@@ -15,13 +15,13 @@ from project.kit.api.filtering import RowFilter
 from project.kit.api.idempotency import answered_once
 from project.kit.api.offering import offered
 from project.kit.api.permissions import demand
-from project.kit.api.resources import Resource
 from project.kit.api.serializers import RowSerializer
 from project.kit.clock import database_now
 from scheduler.polling import iccid
 from scheduler.polling.admin.card_actions import POLLING_OFF, POLLING_ON
 from scheduler.polling.api import importing
 from scheduler.polling.api.card_state import PollingStateSerializer, state_of
+from scheduler.polling.api.requests import Checking
 from scheduler.polling.fleet.importing import Fate, Plan
 from scheduler.polling.models import Card
 from scheduler.polling.states import CardState, RealName
@@ -59,7 +59,7 @@ class CardFilters(django_filters.FilterSet):
     real_name_state = django_filters.ChoiceFilter(choices=RealName.choices)
 
 
-class Cards(Resource):
+class Cards(Checking):
     """SIM cards."""
 
     queryset = Card.objects.select_related("account", "device").defer("account__settings", "account__credentials")

@@ -9,6 +9,7 @@ EVERYBODY, OPERATORS, ADMINISTRATORS = (
 )
 
 REASON = {"reason": "Scrapped"}
+OPENED = {"scene": "asset_page_opened"}
 
 TABLE: dict[tuple[str, str], tuple[Any, set[str]]] = {
     ("get", "iot-cards/"): (None, EVERYBODY),
@@ -16,12 +17,22 @@ TABLE: dict[tuple[str, str], tuple[Any, set[str]]] = {
     ("get", "iot-cards/{card}/polling-state/"): (None, EVERYBODY),
     ("post", "iot-cards/{card}/polling-off/"): (REASON, ADMINISTRATORS),
     ("post", "iot-cards/{off}/polling-on/"): ({}, ADMINISTRATORS),
+    ("post", "iot-cards/{card}/check/"): (OPENED, OPERATORS),
     ("post", "iot-cards/import/"): ({"csv": "iccid,account\n"}, ADMINISTRATORS),
     ("get", "polling-carrier-params/"): (None, EVERYBODY),
     ("get", "polling-carrier-params/{account}/"): (None, EVERYBODY),
     ("patch", "polling-carrier-params/{account}/"): ({"inflight_limit": 7}, ADMINISTRATORS),
     ("put", "polling-carrier-params/{account}/"): ({"inflight_limit": 7}, ADMINISTRATORS),
     ("delete", "polling-carrier-params/{account}/"): (None, ADMINISTRATORS),
+    ("get", "polling-check-requests/"): (None, EVERYBODY),
+    ("get", "polling-check-requests/{request}/"): (None, EVERYBODY),
+    ("post", "polling-check-requests/"): (OPENED, OPERATORS),
+    ("get", "polling-check-scenes/"): (None, EVERYBODY),
+    ("get", "polling-check-scenes/{scene}/"): (None, EVERYBODY),
+    ("patch", "polling-check-scenes/{scene}/"): ({"cooldown_seconds": 7}, ADMINISTRATORS),
+    ("get", "polling-cutovers/"): (None, EVERYBODY),
+    ("get", "polling-cutovers/{cutover}/"): (None, EVERYBODY),
+    ("post", "polling-cutovers/"): ({"wanted": "legacy"}, ADMINISTRATORS),
     ("get", "polling-failure-alerts/"): (None, EVERYBODY),
     ("get", "polling-failure-alerts/summary/"): (None, EVERYBODY),
     ("get", "polling-failure-alerts/{alert}/"): (None, EVERYBODY),
@@ -29,3 +40,6 @@ TABLE: dict[tuple[str, str], tuple[Any, set[str]]] = {
     ("get", "polling-stats/"): (None, EVERYBODY),
     ("get", "polling-stats/{account}/"): (None, EVERYBODY),
 }
+
+# Of which version a change of these says that it is; of the others there is no row yet.
+VERSIONS = {"polling-check-scenes/{scene}/": 1}

@@ -9,12 +9,15 @@ from rest_framework.routers import SimpleRouter
 from scheduler.polling.api import RESOURCES
 from tests.kit.api.caller import Program, chiefs_program, program
 from tests.scheduler.polling.admin.desk import MODELS
-from tests.scheduler.polling.api.addresses import TABLE
+from tests.scheduler.polling.api.addresses import TABLE, VERSIONS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
-VIEWS = ("alerts.view_alert", *(f"polling.view_{model}" for model in MODELS))
-OPERATES = ("alerts.handle_alert", "polling.check_card")
+VIEWS = (
+    "alerts.view_alert",
+    *(f"polling.view_{model}" for model in (*MODELS, "cardoperation", "checkrequest", "checkscene", "cutover")),
+)
+OPERATES = ("alerts.handle_alert", "polling.check_card", "polling.operate_card")
 CALLERS = {
     "anonymous": Program,
     "nobody": program,
@@ -28,7 +31,7 @@ CALLERS = {
 @pytest.mark.parametrize(("method", "address"), TABLE)
 def test_each_address_is_for_those_who_may(numbers: dict[str, Any], method: str, address: str, caller: str) -> None:
     body, those_who_may = TABLE[method, address]
-    version = {"if_match": '"0"'}
+    version = {"if_match": f'"{VERSIONS.get(address, 0)}"'}
     response = CALLERS[caller]().send(method, address.format(**numbers), body, **version)
     refused = 401 if caller == "anonymous" else 403
     assert response.status_code in ({200, 201} if caller in those_who_may else {refused}), response.content
