@@ -5,9 +5,10 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from concurrent.futures import Future
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -19,6 +20,7 @@ from scheduler.polling.carriers.sessions import open_session
 from scheduler.polling.gateways import Gateways
 from scheduler.polling.gathering import GatheringRedis
 from scheduler.polling.leases import Leases
+from scheduler.polling.operations.taken import Taken
 from scheduler.polling.poller import Poller
 from scheduler.polling.queue.entries import Claim
 from scheduler.polling.queue.queue import AsyncQueue
@@ -55,8 +57,14 @@ class Engine:
 
     def submit(self, account_id: int, claims: Sequence[Claim]) -> None:
         """Take a batch, and return at once."""
-        poll = self._poller.result().poll(account_id, claims)
-        asyncio.run_coroutine_threadsafe(poll, self._loop).add_done_callback(partial(_log_failure, account_id))
+        self._begin(account_id, self._poller.result().poll(account_id, claims))
+
+    def change(self, account_id: int, taken: Sequence[Taken]) -> None:
+        """Take claimed stops and resumes, and return at once."""
+        self._begin(account_id, self._poller.result().change(account_id, taken))
+
+    def _begin(self, account_id: int, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).add_done_callback(partial(_log_failure, account_id))
 
     def stop(self) -> None:
         """Let what is in work end for a while, give the rest back, and return when that is done."""
@@ -90,14 +98,14 @@ class Engine:
                 asyncio.create_task(_tell_for_ever(gateways.meters, queue)),
             ]
             self._poller.set_result(poller)
-            await self._end_of_work(leases, running)
+            await self._end_of_work(poller, running)
             await _cancel(running)
             await self._say(redis, 0)
-            await leases.give_back_all()
+            await poller.stop()
         await rows.close()
         _raise_faults(running)
 
-    async def _end_of_work(self, leases: Leases, running: Collection[asyncio.Task[None]]) -> None:
+    async def _end_of_work(self, poller: Poller, running: Collection[asyncio.Task[None]]) -> None:
         """Wait until the process is asked to stop, and then a while for what is in work; or until one that runs fails,
         for then nothing will end.
         """
@@ -106,7 +114,7 @@ class Engine:
             now = asyncio.get_running_loop().time()
             if self._stopping.is_set():
                 until = min(until, now + GRACE_SECONDS)
-            if now >= until or (self._stopping.is_set() and not len(leases)):
+            if now >= until or (self._stopping.is_set() and not len(poller)):
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -173,5 +181,5 @@ def end() -> None:
 
 def _log_failure(account_id: int, polled: Future[None]) -> None:
     if not polled.cancelled() and (error := polled.exception()) is not None:
-        # Its cards come again when their leases end.
+        # What was not done comes again when its leases end.
         logger.error("a batch of the account %s failed", account_id, exc_info=error)

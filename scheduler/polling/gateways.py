@@ -87,6 +87,7 @@ class Gateways:
         if account is None:
             self._known.pop(account_id, None)
             return None
+        known = self._known.get(account_id)  # another may have made it meanwhile, and its places count for both
         if known is None or known.account != account:
             known = self._known[account_id] = self._made(account, max_wait)
         known.read_at = time.monotonic()

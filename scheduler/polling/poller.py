@@ -16,6 +16,8 @@ from scheduler.polling import cards, system_settings
 from scheduler.polling.carriers.base import CarrierError
 from scheduler.polling.gateways import Access, Gateways
 from scheduler.polling.leases import Held, Leases
+from scheduler.polling.operations.sending import Sender
+from scheduler.polling.operations.taken import Taken
 from scheduler.polling.outcomes import Polled, Subject
 from scheduler.polling.queue import calls
 from scheduler.polling.queue.entries import Claim
@@ -40,6 +42,11 @@ class Poller:
         self._queue, self._gateways, self._leases, self._rows = queue, gateways, leases, rows
         self._clock = LoopClock(rows)
         self._settler = Settler(queue, rows, database_now, self._settled)
+        self._sender = Sender(queue=queue, gateways=gateways, rows=rows, clock=self._clock)
+
+    def __len__(self) -> int:
+        """Return how many cards are in work."""
+        return len(self._leases) + len(self._sender)
 
     async def run(self) -> None:
         """Keep the leases and the clock, and settle what was asked, until this is cancelled."""
@@ -62,6 +69,16 @@ class Poller:
         except Exception:
             await self._leases.give_back(held)  # else they were kept for ever, and nobody would work on them
             raise
+
+    async def change(self, account_id: int, taken: Sequence[Taken]) -> None:
+        """Ask for the stops and resumes of one account that were claimed for us, and write what came of them."""
+        await self._clock.is_set()
+        await self._sender.send(account_id, taken)
+
+    async def stop(self) -> None:
+        """Let go of what is still in work: others may have it at once, where it is not known to be asked."""
+        await self._sender.stop()
+        await self._leases.give_back_all()
 
     async def _poll(self, account_id: int, held: Sequence[Held]) -> None:
         await self._clock.is_set()

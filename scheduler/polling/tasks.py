@@ -8,8 +8,8 @@ from scheduler.polling.cutover import callers, legacy, rounds, switching
 from scheduler.polling.cutover.sets import Taken
 from scheduler.polling.fleet import initializing
 from scheduler.polling.messages import from_message
-from scheduler.polling.operations import dispatching as operations_dispatching
 from scheduler.polling.operations import claiming, ending, taken
+from scheduler.polling.operations import dispatching as operations_dispatching
 from scheduler.polling.states import CheckType
 
 
