@@ -78,6 +78,11 @@ def test_the_page_tells_each_metric_with_its_kind_and_its_labels() -> None:
     assert told == {metric.name: (KINDS[metric.name], list(metric.labels)) for metric in METRICS}
 
 
+def test_the_dashboard_shows_all_metrics() -> None:
+    shown = {name for panel in PANELS for target in panel["targets"] for name in NAMED.findall(target["expr"])}
+    assert shown == NAMES
+
+
 def test_the_panels_do_not_lie_upon_each_other() -> None:
     taken: set[tuple[int, int]] = set()
     for panel in DASHBOARD["panels"]:
