@@ -7,27 +7,19 @@ from django.db.models import Exists, OuterRef, Q
 
 from alerts.models import Alert, Delivery, Event
 from alerts.states import DeliveryState, Telling
-from project.kit.pruning import Kind
+from project.kit.pruning import Kind, unless
 
 UNFINISHED = (DeliveryState.WAITING, DeliveryState.SENDING)
 
 
 def _alert_may_go(before: datetime) -> Q:
-    return Q(resolved_at__lt=before) & ~Q(_is_still_told()) & ~Q(_is_needed())
-
-
-def _is_still_told() -> Q:
-    """Something of it is still to be sent, or waits for what was sent of it; or it flaps, and that is not over."""
+    """Nothing of it is to be sent, nor waits for what was sent of it; it flaps no more; and what was part of it is gone."""
     waiting = Delivery.objects.filter(state__in=UNFINISHED)
     own = waiting.filter(event__alert=OuterRef("pk"))
     following = waiting.filter(after__event__alert=OuterRef("pk"))
     flapping = Event.objects.filter(alert=OuterRef("pk"), telling=Telling.FLAPPING, ended_at__isnull=True)
-    return Q(Exists(own)) | Q(Exists(following)) | Q(Exists(flapping))
-
-
-def _is_needed() -> Q:
-    """By an alert that is part of it, and goes first."""
-    return Q(Exists(Alert.objects.filter(parent=OuterRef("pk"))))
+    parts = Alert.objects.filter(parent=OuterRef("pk"))
+    return Q(resolved_at__lt=before) & unless(own, following, flapping, parts)
 
 
 def _notice_may_go(before: datetime) -> Q:
@@ -42,7 +34,7 @@ def _delete_notices(delivery_ids: Sequence[int]) -> None:
     event_ids = list(deliveries.values_list("event", flat=True).distinct())
     deliveries.only("pk").delete()
     told_elsewhere = Delivery.objects.filter(event=OuterRef("pk"))
-    Event.objects.filter(~Q(Exists(told_elsewhere)), pk__in=event_ids).only("pk").delete()
+    Event.objects.filter(unless(told_elsewhere), pk__in=event_ids).only("pk").delete()
 
 
 KINDS = (

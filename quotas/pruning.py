@@ -3,10 +3,11 @@ being made twice.
 """
 
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from project.kit.pruning import Kind
+from project.kit.pruning import Kind, unless
 from quotas.models import Edge, ProviderReport, Reservation
 
 
@@ -20,15 +21,16 @@ def _handled(before: datetime) -> Q:
     return Q(at__lt=before, handled_at__lt=before)
 
 
-def reservations(owner_is_open: Exists) -> Kind:
+def reservations(open_owner: QuerySet[Any]) -> Kind:
     """Return the kind of the reservations that have ended, whose keys keep them from being made twice meanwhile.
 
     Args:
-        owner_is_open: whether the `owner` of a reservation may ask with such a key again, which quotas cannot tell.
+        open_owner: the owner of a reservation, by `OuterRef("owner")`, while it may ask with such a key again; quotas
+            cannot tell.
     """
 
     def ended(before: datetime) -> Q:
-        return Q(ended_at__lt=before) & ~Q(owner_is_open)
+        return Q(ended_at__lt=before) & unless(open_owner)
 
     return Kind("reservations", Reservation, "created_at", ended)
 

@@ -8,7 +8,7 @@ from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Cast, Coalesce, Concat
 
 from alerts.models import Alert
-from project.kit.pruning import Kind
+from project.kit.pruning import Kind, unless
 from quotas import pruning as quota_pruning
 from scheduler.models import Backfill, Fire, Schedule, TaskRun
 from scheduler.states import FireKind
@@ -21,7 +21,7 @@ PLANNED = (FireKind.SCHEDULED, FireKind.MISFIRE)
 
 def _run_may_go(before: datetime) -> Q:
     """Only with its seal: until then nobody could have verified it."""
-    return Q(finished_at__lt=before) & ~Q(seal="") & _is_followed() & ~Q(_is_needed())
+    return Q(finished_at__lt=before) & ~Q(seal="") & _is_followed() & _is_not_needed()
 
 
 def _is_followed() -> Q:
@@ -30,15 +30,15 @@ def _is_followed() -> Q:
     return Q(schedule__isnull=True) | Q(Exists(newer))
 
 
-def _is_needed() -> Q:
-    """By a run that is a rerun of it; by its backfill that goes on; by an open alert about it; or by its schedule, for
-    which it may be the work that is already done.
+def _is_not_needed() -> Q:
+    """No run is a rerun of it, its backfill is over, no open alert is about it, and its schedule is not so far behind
+    that it may be the work that is already done.
     """
     reruns = TaskRun.objects.filter(rerun_of=OuterRef("pk"))
     of_its_backfill = TaskRun.objects.filter(backfill=OuterRef("backfill"), finished_at__isnull=True)
     alerts = Alert.objects.filter(subject=_owner(OuterRef("pk")), resolved_at__isnull=True)
     behind = Schedule.objects.filter(pk=OuterRef("schedule"), next_run_at__lte=OuterRef("started_at"))
-    return Q(Exists(reruns)) | Q(Exists(of_its_backfill)) | Q(Exists(alerts)) | Q(Exists(behind))
+    return unless(reruns, of_its_backfill, alerts, behind)
 
 
 def _owner(pk: F | OuterRef) -> Concat:
@@ -51,8 +51,7 @@ def _owner(pk: F | OuterRef) -> Concat:
 
 def _fire_may_go(before: datetime) -> Q:
     is_old = Q(fire_at__lt=before, recorded_at__lt=before) & (Q(missed_until=None) | Q(missed_until__lt=before))
-    has_run = TaskRun.objects.filter(fire=OuterRef("pk"))
-    return is_old & ~Q(Exists(has_run)) & _is_behind_the_latest() & ~Q(Exists(_still_to_come()))
+    return is_old & _is_behind_the_latest() & unless(TaskRun.objects.filter(fire=OuterRef("pk")), _still_to_come())
 
 
 def _is_behind_the_latest() -> Q:
@@ -74,12 +73,12 @@ def _still_to_come() -> QuerySet[Schedule]:
 
 
 def _backfill_may_go(before: datetime) -> Q:
-    return Q(created_at__lt=before) & ~Q(Exists(TaskRun.objects.filter(backfill=OuterRef("pk"))))
+    return Q(created_at__lt=before) & unless(TaskRun.objects.filter(backfill=OuterRef("pk")))
 
 
-def _open_owner() -> Exists:
+def _open_owner() -> QuerySet[TaskRun]:
     unfinished = TaskRun.objects.filter(finished_at__isnull=True)
-    return Exists(unfinished.annotate(key=_owner(F("pk"))).filter(key=OuterRef("owner")))
+    return unfinished.annotate(key=_owner(F("pk"))).filter(key=OuterRef("owner"))
 
 
 KINDS = (

@@ -7,10 +7,12 @@ transaction of its own, which waits for nobody: two may prune at once, and work 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Exists, Model, Q, QuerySet
 
 BATCH = 500
 
@@ -53,6 +55,14 @@ def prune(kind: Kind, *, before: datetime, batch: int = BATCH) -> Iterator[int]:
     for keys in _old(kind, before, batch):
         if deleted := _prune_batch(kind, keys, before):
             yield deleted
+
+
+def unless(*needing: QuerySet[Any]) -> Q:
+    """Return the condition that none of these rows exists, each asked for with `OuterRef`.
+
+    One NOT EXISTS each, which PostgreSQL joins; beneath a common NOT it would look for each row one by one.
+    """
+    return reduce(and_, (~Q(Exists(rows)) for rows in needing))
 
 
 def _old(kind: Kind, before: datetime, batch: int) -> Iterator[list[int]]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q
 
-from project.kit.pruning import Kind
+from project.kit.pruning import Kind, unless
 from scheduler.polling.models import CardChange, CheckRequest, Confirmation, Cutover
 from scheduler.polling.states import ConfirmationState
 
@@ -15,7 +15,7 @@ def _request_may_go(before: datetime) -> Q:
     """With its looks, when the last of them was taken long ago. Until then its event asks for nothing again."""
     looks = Confirmation.objects.filter(request=OuterRef("pk"))
     looked_since = looks.filter(Q(state=ConfirmationState.WAITING) | Q(ended_at__gte=before))
-    return Q(at__lt=before, asked_at__lt=before) & ~Q(Exists(looked_since))
+    return Q(at__lt=before, asked_at__lt=before) & unless(looked_since)
 
 
 def _cutover_may_go(before: datetime) -> Q:
