@@ -13,7 +13,7 @@ UNFINISHED = (DeliveryState.WAITING, DeliveryState.SENDING)
 
 
 def _alert_may_go(before: datetime) -> Q:
-    """Nothing of it is to be sent, nor waits for what was sent of it; it flaps no more; and what was part of it is gone."""
+    """Nothing of it is to be sent or waits for what was sent, it flaps no more, and what was part of it is gone."""
     waiting = Delivery.objects.filter(state__in=UNFINISHED)
     own = waiting.filter(event__alert=OuterRef("pk"))
     following = waiting.filter(after__event__alert=OuterRef("pk"))
