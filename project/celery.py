@@ -8,7 +8,7 @@ from celery import Celery, signals
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
 
-app = Celery("tideline")
+app = Celery("tideline", amqp="project.broker:DiscreetAMQP")
 app.config_from_object("project.celery_settings")
 app.autodiscover_tasks()
 
