@@ -208,6 +208,7 @@ TIDELINE_KEEP_DAYS = {
     "notices": days("TIDELINE_KEEP_NOTICES", 30),
     "card_changes": days("TIDELINE_KEEP_CARD_CHANGES", 365),
     "check_requests": days("TIDELINE_KEEP_CHECK_REQUESTS", 90),
+    "card_operations": days("TIDELINE_KEEP_CARD_OPERATIONS", 365),
     "cutovers": days("TIDELINE_KEEP_CUTOVERS", 365),
     "api_requests": days("TIDELINE_KEEP_API_REQUESTS", 30),  # so long an idempotency key is good
     "api_tokens": days("TIDELINE_KEEP_API_TOKENS", 90),

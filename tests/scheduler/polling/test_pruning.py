@@ -7,14 +7,29 @@ import pytest
 
 from project.kit.pruning import count, prune
 from scheduler.polling import pruning
-from scheduler.polling.models import CardChange, CheckRequest, CheckScene, Confirmation, Cutover
-from scheduler.polling.states import CheckType, ConfirmationState, CutoverPhase, SceneKind
+from scheduler.polling.models import (
+    Card,
+    CardChange,
+    CardOperation,
+    CheckRequest,
+    CheckScene,
+    Confirmation,
+    Cutover,
+)
+from scheduler.polling.states import (
+    CheckType,
+    ConfirmationState,
+    CutoverPhase,
+    OperationKind,
+    OperationState,
+    SceneKind,
+)
 from tests.scheduler.factories import DAY, NOW
 from tests.scheduler.polling.factories import make_card
 
 pytestmark = pytest.mark.django_db
 
-CHANGES, REQUESTS, CUTOVERS = pruning.KINDS
+CHANGES, REQUESTS, OPERATIONS, CUTOVERS = pruning.KINDS
 OLD, LIMIT = NOW - 100 * DAY, NOW - 90 * DAY
 
 
@@ -26,17 +41,35 @@ def make_request(*, asked_at: datetime | None = OLD) -> CheckRequest:
     return CheckRequest.objects.create(event_id="1", scene=scene, actor="ada", card_ids=[1], at=OLD, asked_at=asked_at)
 
 
-def look_for(request: CheckRequest, ended_at: datetime | None) -> None:
-    """Insert the looks of a request that end, if they do."""
+def make_operation(card: Card, *, sent_at: datetime | None = OLD, ended_at: datetime | None = OLD) -> CardOperation:
+    """Insert an old stop of the card that has ended, unless `ended_at` is empty."""
+    state = OperationState.DONE if sent_at else OperationState.CANCELLED
+    return CardOperation.objects.create(
+        card=card,
+        account=card.account,
+        kind=OperationKind.STOP,
+        reason="lost",
+        actor="ada",
+        idempotency_key=f"stop {CardOperation.objects.count()}",
+        state=state if ended_at else OperationState.ACCEPTED,
+        created_at=OLD,
+        due_at=OLD,
+        sent_at=sent_at,
+        ended_at=ended_at,
+    )
+
+
+def look_for(ended_at: datetime | None, **of: Any) -> None:
+    """Insert the looks of a request or an operation that end, if they do."""
     state = ConfirmationState.OVER if ended_at else ConfirmationState.WAITING
     Confirmation.objects.create(
         card=make_card(),
         type=CheckType.CARD_STATUS,
-        request=request,
         delays=[],
         due_at=OLD,
         state=state,
         ended_at=ended_at,
+        **of,
     )
 
 
@@ -64,20 +97,43 @@ def test_old_changes_of_cards_go() -> None:
 
 
 def test_a_request_goes_with_its_looks_when_they_are_over_for_long() -> None:
-    look_for(make_request(), ended_at=OLD)
+    look_for(OLD, request=make_request())
     assert goes(REQUESTS) == 1
     assert Confirmation.objects.count() == 0
 
 
 @pytest.mark.parametrize("ended_at", [None, NOW])
 def test_a_request_stays_while_its_looks_are_under_way_or_were_lately(ended_at: datetime | None) -> None:
-    look_for(make_request(), ended_at=ended_at)
+    look_for(ended_at, request=make_request())
     assert goes(REQUESTS) == 0
 
 
 def test_a_request_that_was_not_passed_on_yet_stays() -> None:
     make_request(asked_at=None)
     assert goes(REQUESTS) == 0
+
+
+def test_old_operations_go_but_the_latest_that_was_sent_for_a_card() -> None:
+    card, other = make_card(), make_card()
+    make_operation(card), make_operation(card, sent_at=None)
+    latest = make_operation(card)
+    make_operation(card, sent_at=None), make_operation(other, sent_at=None)
+    assert goes(OPERATIONS) == 4
+    assert CardOperation.objects.get() == latest
+
+
+def test_an_operation_that_is_open_stays() -> None:
+    make_operation(make_card(), ended_at=None)
+    assert goes(OPERATIONS) == 0
+
+
+@pytest.mark.parametrize(("ended_at", "gone"), [(OLD, 1), (None, 0), (NOW, 0)])
+def test_an_operation_goes_with_its_looks_when_they_are_over_for_long(ended_at: datetime | None, gone: int) -> None:
+    card = make_card()
+    look_for(ended_at, operation=make_operation(card))
+    make_operation(card)
+    assert goes(OPERATIONS) == gone
+    assert Confirmation.objects.count() == 1 - gone
 
 
 def test_old_cutovers_go_but_the_latest() -> None:
