@@ -18,7 +18,7 @@ from scheduler.states import COLOURS, RunState
 # How runs end, as they are stacked from the bottom up.
 STACKED = (RunState.DONE, RunState.CANCELLED, RunState.FAILED)
 # The columns stand to the right of the scale, from top to bottom in so many pixels.
-SCALE_WIDTH, GAP = 8.0, 0.5
+SCALE_WIDTH, GAP = 11.0, 0.5
 TOP, BOTTOM = 14, 134
 HEIGHT = BOTTOM + 18
 HOURS_BETWEEN_TICKS = 6
@@ -60,9 +60,9 @@ def _left(hour: int) -> float:
     return SCALE_WIDTH + (100 - SCALE_WIDTH) * hour / PAST_HOURS
 
 
-def _bar(hour: int, colour: str, title: str, y: int, height: int) -> Bar:
+def _bar(hour: int, look: str, title: str, y: int, height: int) -> Bar:
     width = _left(hour + 1) - _left(hour) - 2 * GAP
-    return Bar(percent(_left(hour) + GAP), percent(width), colour, title, y=y, height=height)
+    return Bar(percent(_left(hour) + GAP), percent(width), look, title, y=y, height=height)
 
 
 def _column(hour: int, states: Mapping[str, int], late: Late | None, window: Window) -> Column:

@@ -1,7 +1,8 @@
 """What is too much to be drawn one by one, hour by hour: busy lanes, the lane of all others, and what waits."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from project.timeline import wording
 from project.timeline.rows import Ended, Fired, Waited
@@ -9,25 +10,25 @@ from project.timeline.shapes import Bar
 from project.timeline.window import HOUR, PAST_HOURS, Window, percent
 from scheduler.states import COLOURS, FireKind, FireOutcome, RunState
 
-# Which colour an hour has that holds several.
-WORST_FIRST = ("red", "amber", "violet", "green", "grey")
+# From the bottom of a cell up.
+BEST_FIRST = ("green", "grey", "violet", "amber", "red")
 PLANNED = "planned"
 GAP = 0.08
 NARROWEST_WITH_TEXT = 1.5
-# What waits is drawn so high at most, and so high at least.
+# A cell is so high, and a part of it at least so high.
 HIGHEST, LOWEST = 18, 3
 
 
 def cells(ended: Iterable[Ended], fired: Iterable[Fired], window: Window, url: str) -> list[Bar]:
-    """Return a cell for each hour in which runs ended or due times were missed: how many runs, the worst as colour."""
-    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    """Return a cell for each hour in which runs ended or due times were missed: how many, and of which colours."""
+    runs: dict[int, Counter[str]] = defaultdict(Counter)
     for run in ended:
-        counts[run.hour][run.state] += run.count
-    remarkable: dict[int, list[Fired]] = defaultdict(list)
-    for fire in fired:
-        if is_remarkable(fire):
-            remarkable[fire.hour].append(fire)
-    return [_cell(hour, counts[hour], remarkable[hour], window, url) for hour in sorted(counts | remarkable)]
+        runs[run.hour][run.state] += run.count
+    fires: dict[int, list[Fired]] = defaultdict(list)
+    for fire in filter(is_remarkable, fired):
+        fires[fire.hour].append(fire)
+    hours = sorted(runs.keys() | fires.keys())
+    return [part for hour in hours for part in _cell(hour, runs[hour], fires[hour], window, url)]
 
 
 def is_remarkable(fire: Fired) -> bool:
@@ -35,23 +36,35 @@ def is_remarkable(fire: Fired) -> bool:
     return fire.kind == FireKind.MISFIRE or fire.outcome != FireOutcome.STARTED
 
 
-def _cell(hour: int, states: Counter[str], fires: list[Fired], window: Window, url: str) -> Bar:
-    colours = {COLOURS[RunState(state)] for state in states} | {_colour(fire) for fire in fires}
-    said = [*wording.states(states), *map(wording.fires, fires)]
-    return _bar(
-        hour,
-        window,
-        colour=next(colour for colour in WORST_FIRST if colour in colours),
-        title=f"{wording.hours(window, hour)}\n{', '.join(said)}",
-        url=url,
-        text=brief(states.total() or sum(fire.times for fire in fires)),
-    )
+def _cell(hour: int, runs: Counter[str], fires: list[Fired], window: Window, url: str) -> Iterator[Bar]:
+    """Yield the parts of a cell from the bottom up; the last holds the number."""
+    count = runs.total() or sum(fire.times for fire in fires)
+    title = f"{wording.hours(window, hour)}\n{', '.join([*wording.states(runs), *map(wording.fires, fires)])}"
+    heights = _heights(_colours(runs, fires))
+    bottom = HIGHEST
+    for colour, height in heights.items():
+        bottom -= height
+        part = _bar(hour, window, colour, title, brief(count) if bottom == 0 else "", url=url, height=height)
+        yield replace(part, y=bottom)
 
 
-def _colour(fire: Fired) -> str:
-    if fire.outcome == FireOutcome.STARTED:
-        return "violet"
-    return "red" if fire.outcome == FireOutcome.FAILED_TO_START else "amber"
+def _colours(runs: Counter[str], fires: Iterable[Fired]) -> Counter[str]:
+    colours: Counter[str] = Counter()
+    for state, count in runs.items():
+        colours[COLOURS[RunState(state)]] += count
+    for fire in fires:
+        if fire.outcome != FireOutcome.STARTED:  # a run that was made up is among the runs
+            colours["red" if fire.outcome == FireOutcome.FAILED_TO_START else "amber"] += fire.times
+    return colours or Counter(violet=1)
+
+
+def _heights(colours: Counter[str]) -> dict[str, int]:
+    """Share the height of a cell among its colours; the smallest part can be seen."""
+    shown = [colour for colour in BEST_FIRST if colours[colour]]
+    most = max(shown, key=lambda colour: colours[colour])
+    heights = {colour: max(HIGHEST * colours[colour] // colours.total(), LOWEST) for colour in shown}
+    heights[most] += HIGHEST - sum(heights.values())
+    return heights
 
 
 def planned(by_hour: Mapping[int, int], window: Window) -> list[Bar]:
@@ -89,17 +102,17 @@ def _waiting(hour: int, count: int, most: int, window: Window) -> Bar:
     return _bar(hour, window, "amber", wording.waiting(count, ends), brief(count), height=height)
 
 
-def _bar(hour: int, window: Window, colour: str, title: str, text: str, *, url: str = "", height: int = HIGHEST) -> Bar:
+def _bar(hour: int, window: Window, look: str, title: str, text: str, *, url: str = "", height: int = HIGHEST) -> Bar:
     """Return the cell of an hour; in the present hour it ends, or what is planned begins, now."""
     start, end, now = window.place(window.hour(hour)), window.place(window.hour(hour + 1)), window.place(window.now)
     if start < now < end:
-        start, end = (now, end) if colour == PLANNED else (start, now)
+        start, end = (now, end) if look == PLANNED else (start, now)
     width = end - start - 2 * GAP
     return Bar(
         x=percent(start + GAP),
         width=percent(max(width, GAP)),
         middle=percent((start + end) / 2),
-        colour=colour,
+        look=look,
         title=title,
         url=url,
         text=text if width > NARROWEST_WITH_TEXT else "",

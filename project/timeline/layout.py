@@ -117,26 +117,26 @@ def _bars(run: RunRow, window: Window) -> Iterator[Bar]:
     if began - run.created_at > PATIENCE:
         yield _between(run.created_at, began, "waiting", title, url, window)
     if run.started_at is not None:
-        yield _between(run.started_at, run.finished_at or window.now, _colour(run), title, url, window)
+        yield _between(run.started_at, run.finished_at or window.now, _look(run), title, url, window)
 
 
-def _between(start: datetime, end: datetime, colour: str, title: str, url: str, window: Window) -> Bar:
+def _between(start: datetime, end: datetime, look: str, title: str, url: str, window: Window) -> Bar:
     x = window.place(start)
-    return Bar(percent(x), percent(max(window.place(end) - x, NARROWEST)), colour, title, url)
+    return Bar(percent(x), percent(max(window.place(end) - x, NARROWEST)), look, title, url)
 
 
-def _colour(run: RunRow) -> str:
+def _look(run: RunRow) -> str:
+    """Return the colour of the run; what has begun and waits lies low, so that it hides nothing that came after it."""
     state = RunState(run.state)
-    return "amber" if state == RunState.FAILED and run.due_at is not None else COLOURS[state]
+    colour = "amber" if state == RunState.FAILED and run.due_at is not None else COLOURS[state]
+    return colour if run.finished_at is not None or state == RunState.RUNNING else f"{colour} held"
 
 
 def _mark(fire: FireRow, window: Window) -> Mark:
     return Mark(
         x=percent(window.place(fire.missed_until or fire.fire_at)),
         form=_form(fire),
-        colour="violet"
-        if fire.kind == FireKind.MISFIRE and _started(fire)
-        else FIRE_COLOURS[FireOutcome(fire.outcome)],
+        look="violet" if fire.kind == FireKind.MISFIRE and _started(fire) else FIRE_COLOURS[FireOutcome(fire.outcome)],
         title=wording.fire(fire),
         url=reverse("admin:scheduler_fire_change", args=[fire.id]),
     )

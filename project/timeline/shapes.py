@@ -15,11 +15,11 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Something that lasted, or a column of a chart; `text` stands within it."""
+    """Something that lasted, or a part of a column; `look` names its classes, `text` stands within it."""
 
     x: str
     width: str
-    colour: str
+    look: str
     title: str
     url: str = ""
     text: str = ""
@@ -30,11 +30,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened at an instant; `form` names a symbol of the picture."""
+    """Something that happened at an instant; `form` names a symbol of the picture, `look` its class."""
 
     x: str
     form: str
-    colour: str
+    look: str
     title: str
     url: str = ""
 
