@@ -1,4 +1,6 @@
-"""What a person can do with a setting: change it, and go back to its default; each with a reason."""
+"""What a person can do with a setting: change it, and go back to its default, and begin a cut-over of the one that says
+who decides; each with a reason.
+"""
 
 import json
 from datetime import datetime
@@ -12,9 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm
+from project.kit.admin.object_actions import Refused
+from scheduler.admin.cells import row_link
 from scheduler.polling import system_settings
 from scheduler.polling.admin import json_fields
+from scheduler.polling.cutover import legacy, standing, switching
 from scheduler.polling.models import SystemSetting
+from scheduler.polling.system_settings import Mode
 
 # For so long other processes go on with what held before.
 KNOWN_WITHIN = gettext_lazy("It holds everywhere within seconds; cards in work are finished as they were begun.")
@@ -56,8 +62,12 @@ def shown(value: Any) -> SafeString:
     return format_html("<code>{}</code>", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _no_obstacle(setting: SystemSetting) -> str:
-    return ""
+def _is_mode(setting: SystemSetting) -> bool:
+    return setting.key == system_settings.MODE_KEY
+
+
+def _change_obstacle(setting: SystemSetting) -> str:
+    return _("A cut-over changes it, and nothing else does.") if _is_mode(setting) else ""
 
 
 def _change_consequences(setting: SystemSetting, now: datetime) -> list[Any]:
@@ -82,6 +92,8 @@ def _change(setting: SystemSetting, asked: Asked) -> Done:
 
 
 def _default_obstacle(setting: SystemSetting) -> str:
+    if _is_mode(setting):
+        return _change_obstacle(setting)
     return "" if setting.version else _("Its default holds already.")
 
 
@@ -95,11 +107,44 @@ def _back_to_default(setting: SystemSetting, asked: Asked) -> Done:
     return Done(_("The default of %(key)s holds.") % {"key": setting.key})
 
 
+# --- who decides -----------------------------------------------------------------------------------------------
+
+
+def _cut_over_obstacle(setting: SystemSetting) -> str:
+    if not _is_mode(setting):
+        return _("It is changed without a cut-over.")
+    return _("A cut-over is under way.") if switching.under_way() else ""
+
+
+def _cut_over_consequences(setting: SystemSetting, now: datetime) -> list[Any]:
+    return [
+        format_html(_("It is {} now, and becomes {}."), shown(setting.value), shown(_wanted().value)),
+        _(
+            "No card is claimed until it is done: what is in work ends, or its lease does; then every card is put in"
+            " order on the other side, and counted against the rows."
+        ),
+        _("A worker has to read the queue %(queue)s, in which the simple way sends its messages: the process “legacy”.")
+        % {"queue": legacy.QUEUE},
+    ]
+
+
+def _cut_over(setting: SystemSetting, asked: Asked) -> Done:
+    try:
+        row = switching.start(_wanted(), actor=asked.actor, now=asked.now)
+    except ValidationError as refusal:
+        raise Refused(" ".join(refusal.messages)) from None
+    return Done(format_html(_("The cut-over has begun: {}."), row_link(row)))
+
+
+def _wanted() -> Mode:
+    return standing.other(standing.now_holds().mode)
+
+
 CHANGE = ObjectAction(
     name="change",
     label=gettext_lazy("Change"),
     permission="polling.change_systemsetting",
-    obstacle=_no_obstacle,
+    obstacle=_change_obstacle,
     consequences=_change_consequences,
     perform=_change,
     form=ValueForm,
@@ -114,4 +159,14 @@ BACK_TO_DEFAULT = ObjectAction(
     perform=_back_to_default,
     form=RequiredReasonForm,
 )
-SETTING_ACTIONS = (CHANGE, BACK_TO_DEFAULT)
+CUT_OVER = ObjectAction(
+    name="cut-over",
+    label=gettext_lazy("Cut over"),
+    permission="polling.cut_over",
+    obstacle=_cut_over_obstacle,
+    consequences=_cut_over_consequences,
+    perform=_cut_over,
+    form=RequiredReasonForm,
+    tone="danger",
+)
+SETTING_ACTIONS = (CHANGE, BACK_TO_DEFAULT, CUT_OVER)

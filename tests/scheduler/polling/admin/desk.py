@@ -30,6 +30,8 @@ MODELS = (
     "device",
     "pollingtier",
     "systemsetting",
+    "cardoperation",
+    "cutover",
 )
 LISTS = tuple(model for model in MODELS if model != "pollingparams")
 KEY = "k-8f2e71-hush"

@@ -7,7 +7,9 @@ from django.test.utils import CaptureQueriesContext
 
 from project.kit.clock import database_now
 from scheduler.polling import system_settings
-from scheduler.polling.models import SystemSetting
+from scheduler.polling.cutover import switching
+from scheduler.polling.models import Cutover, SystemSetting
+from scheduler.polling.system_settings import Mode
 from tests.quotas.admin.desk import asked_by
 from tests.scheduler.admin.panel import chief, name_of, text_of, told
 from tests.scheduler.polling.admin.desk import confirm, list_of, page_of, viewer
@@ -60,10 +62,36 @@ def test_a_setting_is_changed_with_a_reason_and_says_who_did() -> None:
     assert "30 set" in text_of(client.get(page_of(TIMEOUT)))
 
 
-def test_a_word_may_be_typed_without_its_quotes() -> None:
-    mode = SystemSetting(key="polling.scheduler.mode")
-    confirm(chief(), mode, "change", value="legacy", reason="Back.")
-    assert SystemSetting.objects.get().value == "legacy"
+def test_who_decides_is_not_typed_but_begun_as_a_cut_over_with_a_reason() -> None:
+    client, mode = chief(), SystemSetting(key=system_settings.MODE_KEY, value="carrier")
+    page = client.get(page_of(mode)).content.decode()
+    assert page_of(mode, "action", "cut-over") in page
+    assert page_of(mode, "action", "change") not in page
+    assert "legacy" in text_of(client.get(page_of(mode, "action", "cut-over")))
+    (sentence,) = told(confirm(client, mode, "cut-over", reason="Back."))
+    row = Cutover.objects.get()
+    assert "→ legacy</a>" in sentence
+    assert (row.wanted, row.phase, row.actor) == ("legacy", "stopping", name_of(client))
+    assert told(client.get(page_of(mode, "action", "cut-over"), follow=True)) == ["A cut-over is under way."]
+
+
+def test_no_cut_over_is_begun_without_the_permission_for_it_or_on_the_page_of_another_setting() -> None:
+    mode = SystemSetting(key=system_settings.MODE_KEY)
+    assert viewer().get(page_of(mode, "action", "cut-over")).status_code == 403
+    other = chief().get(page_of(TIMEOUT, "action", "cut-over"), follow=True)
+    assert told(other) == ["It is changed without a cut-over."]
+    assert not Cutover.objects.exists()
+
+
+def test_a_cut_over_shows_its_phases_what_it_counted_and_what_it_waits_for() -> None:
+    row = switching.start(Mode.LEGACY, actor="ann", now=database_now())
+    Cutover.objects.update(phase="draining", note="3 cards are worked on.", progress={"at_work": 3})
+    page = viewer().get(page_of(row))
+    assert b"data-refresh" in page.content
+    text = text_of(page)
+    assert "work in progress ends 3 cards are worked on." in text
+    assert "claiming stops done work in progress ends now the other side is built" in text
+    assert "3 cards are worked on." in text_of(viewer().get(list_of("cutover")))
 
 
 @pytest.mark.parametrize(
