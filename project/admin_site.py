@@ -27,6 +27,7 @@ MODEL_ORDER = (
     "CheckScene",
     "CheckRequest",
     "Confirmation",
+    "CardOperation",
     "CardChange",
     "Device",
     "SystemSetting",

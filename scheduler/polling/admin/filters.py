@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from project.kit.admin import NamedRowFilter, QuestionFilter
 from scheduler.polling.admin.questions import ACCOUNT_QUESTIONS, CARD_QUESTIONS
-from scheduler.polling.models import Card, CarrierAccount, Device
+from scheduler.polling.models import Card, CarrierAccount, CheckRequest, Device
 from scheduler.polling.states import ErrorClass
 
 # How a card is called in CardChange.field; its own columns, so that nobody reads all of history for them.
@@ -64,6 +64,12 @@ class DeviceFilter(NamedRowFilter):
     """Cards in a device."""
 
     title, parameter_name, model = _("device"), "device", Device
+
+
+class CheckRequestFilter(NamedRowFilter):
+    """Looks that follow a request."""
+
+    title, parameter_name, model = _("request"), "request", CheckRequest
 
 
 class FailingFilter(SimpleListFilter):

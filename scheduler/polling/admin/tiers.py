@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from project.kit.admin import EditedApartMixin, VersionLockedForm
+from project.kit.admin import EditedApartMixin
 from project.kit.versions import StaleVersion
 from scheduler.polling import defining
 from scheduler.polling.admin import cells, tier_preview
+from scheduler.polling.admin.boxes import BoxesForm, ChoicesField
 from scheduler.polling.admin.tier_actions import TIER_ACTIONS
 from scheduler.polling.models import PollingTier
 from scheduler.polling.states import CardState, CheckType, RealName
@@ -48,13 +49,6 @@ FIELDSETS: Any = (
 )
 
 
-class ChoicesField(forms.MultipleChoiceField):
-    """Some of a few words, as boxes; none chosen: every one."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"required": False, "widget": forms.CheckboxSelectMultiple, **kwargs})
-
-
 class PackagesField(forms.CharField):
     """Names of packages, one a line."""
 
@@ -78,7 +72,7 @@ class PackagesField(forms.CharField):
         return bool((initial or []) != self.to_python(data))
 
 
-class TierForm(VersionLockedForm):
+class TierForm(BoxesForm):
     """A tier."""
 
     states = ChoicesField(label=gettext_lazy("States"), choices=CardState.choices)
@@ -110,21 +104,6 @@ class TierForm(VersionLockedForm):
             for name, sentences in refusal.message_dict.items():
                 if name not in self.errors:
                     self.add_error(name, sentences)
-
-    def _typed(self, name: str) -> str:
-        """Return what was typed; of boxes those that were ticked."""
-        if isinstance(self.fields[name], ChoicesField):
-            return _ticked(self.data.getlist(self.add_prefix(name)))  # type: ignore[attr-defined]
-        return super()._typed(name)
-
-    def _texts(self, instance: Any) -> dict[str, str]:
-        """Return what the form shows of a row; boxes as `_typed` returns them."""
-        boxes = {name: _ticked(getattr(instance, name)) for name in ("states", "real_name_states")}
-        return super()._texts(instance) | {name: text for name, text in boxes.items() if name in self.fields}
-
-
-def _ticked(words: Any) -> str:
-    return ", ".join(sorted(words))
 
 
 @admin.register(PollingTier)

@@ -30,6 +30,9 @@ MODELS = (
     "device",
     "pollingtier",
     "systemsetting",
+    "checkscene",
+    "checkrequest",
+    "confirmation",
     "cardoperation",
     "cutover",
 )

@@ -96,7 +96,10 @@ def test_nothing_is_deleted_past_the_domain() -> None:
 def test_the_navigation_leads_to_every_list_and_not_to_the_parameters() -> None:
     apps = chief().get("/admin/").context["app_list"]
     names = [model["object_name"] for app in apps if app["app_label"] == "polling" for model in app["models"]]
-    assert names == ["CarrierAccount", "Card", "CardCheck", "PollingTier", "CardChange", "Device", "SystemSetting", "Cutover"]
+    assert names == [
+        *("CarrierAccount", "Card", "CardCheck", "PollingTier", "CheckScene", "CheckRequest", "Confirmation"),
+        *("CardOperation", "CardChange", "Device", "SystemSetting", "Cutover"),
+    ]
     assert len(MODELS) == len(names) + 1
 
 
