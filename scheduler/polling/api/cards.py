@@ -1,4 +1,4 @@
-"""Cards: found, looked at, polled or not, checked, imported. One is addressed by its number or its ICCID."""
+"""Cards: found, looked at, polled or not, stopped, resumed, imported. One is addressed by its number or its ICCID."""
 
 import django_filters
 from django.contrib.admin.models import ADDITION, CHANGE
@@ -21,6 +21,7 @@ from scheduler.polling import iccid
 from scheduler.polling.admin.card_actions import POLLING_OFF, POLLING_ON
 from scheduler.polling.api import importing
 from scheduler.polling.api.card_state import PollingStateSerializer, state_of
+from scheduler.polling.api.operations import Operating
 from scheduler.polling.api.requests import Checking
 from scheduler.polling.fleet.importing import Fate, Plan
 from scheduler.polling.models import Card
@@ -59,7 +60,7 @@ class CardFilters(django_filters.FilterSet):
     real_name_state = django_filters.ChoiceFilter(choices=RealName.choices)
 
 
-class Cards(Checking):
+class Cards(Operating, Checking):
     """SIM cards."""
 
     queryset = Card.objects.select_related("account", "device").defer("account__settings", "account__credentials")

@@ -12,12 +12,17 @@ REASON = {"reason": "Scrapped"}
 OPENED = {"scene": "asset_page_opened"}
 
 TABLE: dict[tuple[str, str], tuple[Any, set[str]]] = {
+    ("get", "card-operations/"): (None, EVERYBODY),
+    ("get", "card-operations/{operation}/"): (None, EVERYBODY),
+    ("post", "card-operations/{operation}/cancel/"): ({}, OPERATORS),
     ("get", "iot-cards/"): (None, EVERYBODY),
     ("get", "iot-cards/{card}/"): (None, EVERYBODY),
     ("get", "iot-cards/{card}/polling-state/"): (None, EVERYBODY),
     ("post", "iot-cards/{card}/polling-off/"): (REASON, ADMINISTRATORS),
     ("post", "iot-cards/{off}/polling-on/"): ({}, ADMINISTRATORS),
     ("post", "iot-cards/{card}/check/"): (OPENED, OPERATORS),
+    ("post", "iot-cards/{card}/stop/"): (REASON, OPERATORS),
+    ("post", "iot-cards/{card}/resume/"): (REASON, OPERATORS),
     ("post", "iot-cards/import/"): ({"csv": "iccid,account\n"}, ADMINISTRATORS),
     ("get", "polling-carrier-params/"): (None, EVERYBODY),
     ("get", "polling-carrier-params/{account}/"): (None, EVERYBODY),
