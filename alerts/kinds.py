@@ -25,6 +25,7 @@ PROBLEMS: Mapping[str, Promise] = MappingProxyType(
         "quota_flapping": _("quota comes and goes"),
         "account_failing": _("carrier account fails"),
         "cards_failing": _("many cards of an account fail"),
+        "card_operation_failed": _("card was not stopped or resumed"),
         "card_check_failing": _("card's check fails"),
         "delivery_failing": _("channel fails"),
         "beat_silent": _("beat is silent"),

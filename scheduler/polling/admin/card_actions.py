@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm
 from scheduler.polling.admin import cells
+from scheduler.polling.admin.card_operation_actions import RESUME, STOP
 from scheduler.polling.fleet import lifecycle
 from scheduler.polling.models import Card, CarrierAccount
 from scheduler.polling.queue import Requested
@@ -210,4 +211,4 @@ DELETE = ObjectAction(
     form=RequiredReasonForm,
     tone="danger",
 )
-CARD_ACTIONS = (CHECK_NOW, POLLING_ON, POLLING_OFF, MOVE, DELETE)
+CARD_ACTIONS = (CHECK_NOW, STOP, RESUME, POLLING_ON, POLLING_OFF, MOVE, DELETE)

@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from project.kit.admin import DASH, when
 from scheduler.admin.cells import row_link
 from scheduler.polling import failures
-from scheduler.polling.admin import cells
+from scheduler.polling.admin import cells, operation_cells
 from scheduler.polling.admin.account_page import alert_lines
 from scheduler.polling.explaining import explain
 from scheduler.polling.models import Card, CardChange, CardCheck
+from scheduler.polling.operations import alerting
 from scheduler.polling.states import CardState, CheckType, RealName
 
 CHANGES_SHOWN = 20
@@ -30,11 +31,17 @@ def overview(card: Card, now: datetime) -> dict[str, Any]:
         "why": explain(card, now=now),
         "usage": cells.usage(card),
         "facts": _facts(card, now),
+        "operations": operation_cells.lines_of(card, now),
         "checks": [_check_line(check, now) for check in sorted(checks, key=_place)],
         "changes": [_change_line(change, now) for change in _latest_changes(card)],
-        "alerts": alert_lines([failures.fingerprint(card.pk, check) for check in CheckType], now),
+        "alerts": alert_lines(_fingerprints(card), now),
         "others": [_other_line(other) for other in _others_in_device(card)],
     }
+
+
+def _fingerprints(card: Card) -> list[str]:
+    of_checks = [failures.fingerprint(card.pk, check) for check in CheckType]
+    return [*of_checks, alerting.fingerprint(card.pk)]
 
 
 def _badges(card: Card, checks: Sequence[CardCheck]) -> SafeString:

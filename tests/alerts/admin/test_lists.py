@@ -19,6 +19,7 @@ from scheduler.attention import Kind
 from scheduler.notices import Kind as NoticeKind
 from scheduler.polling.failures import CARD_CHECK_FAILING, CARDS_FAILING
 from scheduler.polling.holding import ACCOUNT_FAILING
+from scheduler.polling.operations.alerting import CARD_OPERATION_FAILED
 from tests.alerts.admin.desk import (
     MODELS,
     deliver,
@@ -162,7 +163,7 @@ def test_a_row_says_how_much_it_matters_where_it_stands_and_why_nobody_was_told(
 
 
 def test_every_kind_that_is_told_has_its_words() -> None:
-    of_polling = {ACCOUNT_FAILING, CARDS_FAILING, CARD_CHECK_FAILING}
+    of_polling = {ACCOUNT_FAILING, CARDS_FAILING, CARD_CHECK_FAILING, CARD_OPERATION_FAILED}
     assert set(PROBLEMS) == {*Kind, *QuotaKind, *of_polling, "delivery_failing", BEAT_SILENT, BROKER_DOWN}
     assert set(NOTICES) == set(NoticeKind)
     assert set(KINDS) == {*PROBLEMS, *NOTICES}

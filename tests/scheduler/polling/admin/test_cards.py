@@ -79,6 +79,8 @@ def in_order(account_id: int) -> list[int]:
         ("polling-off", "change_card", {}),
         ("move", "change_card", {}),
         ("delete-card", "delete_card", {}),
+        ("stop", "operate_card", {}),
+        ("resume", "operate_card", {}),
     ],
 )
 def test_an_action_needs_its_own_permission(action: str, permission: str, fields: dict[str, Any]) -> None:
