@@ -65,7 +65,7 @@ def _bars(*, shown: bool) -> Iterator[Callable[[str, int], Advance]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), disable=not shown) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
 
         def bar_of(name: str, total: int) -> Advance:
             task = progress.add_task(name, total=total)
