@@ -249,6 +249,7 @@ def show(cards: list[Card], seconds: dict[int, int], package: str, now: datetime
         confirming.observe(seen, now=now)
 
 
+@pytest.mark.slow
 def test_a_bulk_order_makes_no_peak_and_each_of_its_looks_is_taken_or_cancelled() -> None:
     count, limit = 20_000, 1000
     calls_a_second = limit * 8 // 10  # the priority's share

@@ -151,7 +151,7 @@ def test_many_cards_are_written_by_as_many_statements_as_two() -> None:
         settle(*few)
     with CaptureQueriesContext(connection) as of_many:
         settle(*many)
-    assert len(of_few) == len(of_many) <= 7
+    assert len(of_few) == len(of_many) <= 8
 
 
 # --- fencing ---------------------------------------------------------------------------------------------------
