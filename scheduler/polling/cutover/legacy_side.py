@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from redis import Redis
 
+from scheduler.polling import recalling
 from scheduler.polling.cutover import sets, standing
 from scheduler.polling.fleet import initializing, live_order, rebuilds
 from scheduler.polling.fleet.rebuilds import Overtaken, Rebuild
@@ -105,6 +106,7 @@ def _build(redis: Redis, right: Rebuild, now: datetime) -> None:
         done += len(page)
         right.go_on(done)
     _take_over(redis)
+    recalling.ask_again(CarrierAccount.objects.values_list("pk", flat=True), now=now)
     right.conclude(calls.complete_rebuild(sets.ORDER, f"{now.isoformat()} {mark}", 0))
     right.end(done, now)
 

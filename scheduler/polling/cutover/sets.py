@@ -201,7 +201,7 @@ def request(
     """Let checks be due earlier, and return what became of each card; arguments as `structure.request`."""
     places = {check: place for place, check in enumerate(CheckType)}
     numbers = " ".join(str(places[check]) for check in types)
-    arguments = delay // MILLISECOND, cooldown // MILLISECOND, scene, SHARDS, numbers, *card_ids
+    arguments: list[int | str] = [delay // MILLISECOND, cooldown // MILLISECOND, scene, SHARDS, numbers, *card_ids]
     keys = CARDS, RUNNING, COOLDOWNS, *(_key(check, shard) for check, shard in SETS)
     return [Requested(outcome) for outcome in _eval(redis, _REQUEST, keys, arguments)]
 

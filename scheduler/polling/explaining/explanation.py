@@ -14,6 +14,7 @@ class Situation(StrEnum):
     ACCOUNT_OFF = "account_off"
 
     # it is polled, and something is in the way
+    CUT_OVER = "cut_over"
     LEGACY = "legacy"
     BAD_SETTINGS = "bad_settings"
     HELD = "held"

@@ -10,8 +10,10 @@ from redis.exceptions import RedisError
 from quotas.ratelimit import Limiter
 from scheduler import wording
 from scheduler.explaining import Scan, Scans
-from scheduler.polling import accounts, capacity, cards, policy, system_settings, tiers
+from scheduler.polling import accounts, capacity, cards, policy, tiers
 from scheduler.polling.carriers.registry import BadSettings
+from scheduler.polling.cutover import standing
+from scheduler.polling.cutover.standing import Standing
 from scheduler.polling.fleet import initializing
 from scheduler.polling.fleet.rebuilds import Progress
 from scheduler.polling.models import Card, CardCheck, CarrierAccount
@@ -19,7 +21,6 @@ from scheduler.polling.params import Params
 from scheduler.polling.policy import Facts, Tier
 from scheduler.polling.queue import Counts, Queue, Sight, calls, limiter_name
 from scheduler.polling.states import CheckType
-from scheduler.polling.system_settings import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class CardFacts:
     now: datetime
     card: Card
     params: Params
-    mode: Mode
+    held: Standing
     possible: frozenset[CheckType]
     fault: str
     facts: Facts
@@ -96,7 +97,7 @@ def read(card: Card, now: datetime, redis: Redis, scans: Scans) -> CardFacts:
         now=now,
         card=card,
         params=params,
-        mode=system_settings.current().scheduler_mode,
+        held=standing.now_holds(),
         possible=possible,
         fault=fault,
         facts=facts,

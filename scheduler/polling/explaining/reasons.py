@@ -33,7 +33,13 @@ def _switched_off(facts: CardFacts) -> Iterator[Reason]:
 
 def _of_the_account(facts: CardFacts) -> Iterator[Reason]:
     account = facts.account
-    if facts.mode is Mode.LEGACY:
+    if facts.held.wanted is not None:
+        yield Reason(
+            Situation.CUT_OVER,
+            f"A cut-over to {facts.held.wanted} is under way: no card is claimed until it is done. Its page shows what"
+            " it waits for.",
+        )
+    if facts.held.mode is Mode.LEGACY:
         yield Reason(
             Situation.LEGACY,
             "The setting polling.scheduler.mode says legacy: its checks are asked one message each, and the live order"

@@ -16,6 +16,7 @@ from quotas.ratelimit import Limiter, Window
 from scheduler.explaining import Scan, Scans
 from scheduler.polling import capacity, system_settings
 from scheduler.polling.carriers.simulator import settings_for
+from scheduler.polling.cutover import switching
 from scheduler.polling.explaining import Explanation, Situation, explain
 from scheduler.polling.fleet.initializing import rebuild
 from scheduler.polling.fleet.rebuilds import Rebuild
@@ -160,6 +161,14 @@ def test_in_legacy_mode_the_live_order_is_said_to_decide_nothing(fleet: Fleet) -
     system_settings.set_mode(Mode.LEGACY, actor="ann", now=fleet.now)
     system_settings.current.forget()
     assert why(card).situation is Situation.LEGACY
+
+
+def test_amid_a_cut_over_nothing_is_claimed(fleet: Fleet) -> None:
+    (card,) = fleet.cards()
+    switching.start(Mode.LEGACY, actor="ann", now=fleet.now)
+    said = why(card)
+    assert said.situation is Situation.CUT_OVER
+    assert "A cut-over to legacy is under way" in said.sentences[0]
 
 
 # --- the live order --------------------------------------------------------------------------------------------
