@@ -22,7 +22,6 @@ MODEL_ORDER = (
     "CarrierAccount",
     "Card",
     "CardCheck",
-    "CardOperation",
     "PollingTier",
     "CheckScene",
     "CheckRequest",
