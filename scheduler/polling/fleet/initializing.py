@@ -126,8 +126,8 @@ def _rebuild(work: _Work, only_if_lost: bool) -> Rebuilt:
         return Rebuilt(work.account_id, Outcome.SWITCHED_OFF)
     began = elapsed()
     done = _put_all(work)
+    recalling.ask_again([work.account_id], now=work.now)
     _open(work)
-    recalling.ask_again(work.account_id, now=work.now)
     work.right.end(done, work.now + timedelta(seconds=elapsed() - began))
     return Rebuilt(work.account_id, Outcome.REBUILT, done)
 

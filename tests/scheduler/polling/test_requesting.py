@@ -210,7 +210,7 @@ def test_a_lost_order_is_asked_again_for_what_was_not_checked_since() -> None:
     for name in ("asked", "priority", "cooldowns"):
         connecting.client().delete(key_of(account.pk, name))
     put_in_order(account)
-    recalling.ask_again(account.pk, now=LATER + MINUTE)
+    recalling.ask_again([account.pk], now=LATER + MINUTE)
     assert fresh(answered).asked_at == LATER
     scan(LATER + MINUTE)
     assert fresh(unanswered).outcome == {"asked": 1, "checked": 1}
