@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from project.kit.admin import DASH
 from project.timeline import wording
-from project.timeline.hourly import brief
+from project.timeline.hourly import waiting_at_the_end
 from project.timeline.rows import Ended, Late, Rows
 from project.timeline.shapes import Bar, Chart, Charts, Column, Level, Tick
 from project.timeline.window import PAST_HOURS, Window, percent
@@ -34,11 +34,15 @@ def charts_of(rows: Rows, window: Window) -> Charts:
     """Return both charts, and their numbers hour by hour."""
     runs = _by_hour(rows.ended)
     late = {each.hour: each for each in rows.late if 0 <= each.hour < PAST_HOURS}
+    waiting = waiting_at_the_end(rows.waited)
     ticks = list(_ticks(window))
     return Charts(
         runs=_runs(runs, ticks, window),
         lateness=_lateness(late, ticks, window),
-        columns=[_column(hour, runs[hour], late.get(hour), window) for hour in sorted(runs | late)],
+        columns=[
+            _column(hour, runs[hour], waiting.get(hour, 0), late.get(hour), window)
+            for hour in sorted(runs.keys() | late.keys() | waiting.keys())
+        ],
     )
 
 
@@ -65,12 +69,13 @@ def _bar(hour: int, look: str, title: str, y: int, height: int) -> Bar:
     return Bar(percent(_left(hour) + GAP), percent(width), look, title, y=y, height=height)
 
 
-def _column(hour: int, states: Mapping[str, int], late: Late | None, window: Window) -> Column:
+def _column(hour: int, states: Counter[str], waiting: int, late: Late | None, window: Window) -> Column:
     return Column(
         hour=wording.hours(window, hour),
-        done=states.get(RunState.DONE, 0),
-        failed=states.get(RunState.FAILED, 0),
-        cancelled=states.get(RunState.CANCELLED, 0),
+        done=states[RunState.DONE],
+        failed=states[RunState.FAILED],
+        cancelled=states[RunState.CANCELLED],
+        waiting=waiting,
         p50=wording.length(late.p50) if late else DASH,
         p95=wording.length(late.p95) if late else DASH,
     )
@@ -83,7 +88,7 @@ def _runs(runs: Mapping[int, Counter[str]], ticks: list[Tick], window: Window) -
     highest = _round_above(max((states.total() for states in runs.values()), default=0))
     return Chart(
         bars=[bar for hour, states in sorted(runs.items()) for bar in _stack(hour, states, highest, window)],
-        levels=[Level(_y(count, highest), brief(count)) for count in (0, highest // 2, highest)],
+        levels=[Level(_y(count, highest), f"{count:,}") for count in (0, highest // 2, highest)],
         ticks=ticks,
         height=HEIGHT,
     )

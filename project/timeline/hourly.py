@@ -44,7 +44,7 @@ def _cell(hour: int, runs: Counter[str], fires: list[Fired], window: Window, url
     bottom = HIGHEST
     for colour, height in heights.items():
         bottom -= height
-        part = _bar(hour, window, colour, title, brief(count) if bottom == 0 else "", url=url, height=height)
+        part = _bar(hour, window, colour, title, _brief(count) if bottom == 0 else "", url=url, height=height)
         yield replace(part, y=bottom)
 
 
@@ -70,19 +70,20 @@ def _heights(colours: Counter[str]) -> dict[str, int]:
 def planned(by_hour: Mapping[int, int], window: Window) -> list[Bar]:
     """Return a hollow cell for each hour in which schedules without a lane come due."""
     return [
-        _bar(hour, window, PLANNED, f"{wording.hours(window, hour)}\n{wording.planned_elsewhere(count)}", brief(count))
+        _bar(hour, window, PLANNED, f"{wording.hours(window, hour)}\n{wording.planned_elsewhere(count)}", _brief(count))
         for hour, count in sorted(by_hour.items())
     ]
 
 
 def waiting(waited: Iterable[Waited], window: Window) -> list[Bar]:
     """Return how many runs had been opened and not begun at the end of each hour, as columns."""
-    left = _left_at_the_end(waited)
+    left = waiting_at_the_end(waited)
     most = max(left.values(), default=0)
     return [_waiting(hour, count, most, window) for hour, count in left.items()]
 
 
-def _left_at_the_end(waited: Iterable[Waited]) -> dict[int, int]:
+def waiting_at_the_end(waited: Iterable[Waited]) -> dict[int, int]:
+    """Return for each past hour, unless it is none, how many runs had been opened and not begun when it ended."""
     change: Counter[int] = Counter()
     for each in waited:
         change[each.opened] += each.count
@@ -99,7 +100,7 @@ def _left_at_the_end(waited: Iterable[Waited]) -> dict[int, int]:
 def _waiting(hour: int, count: int, most: int, window: Window) -> Bar:
     height = max(LOWEST, HIGHEST * count // most)
     ends = min(window.hour(hour) + HOUR, window.now)
-    return _bar(hour, window, "amber", wording.waiting(count, ends), brief(count), height=height)
+    return _bar(hour, window, "amber", wording.waiting(count, ends), _brief(count), height=height)
 
 
 def _bar(hour: int, window: Window, look: str, title: str, text: str, *, url: str = "", height: int = HIGHEST) -> Bar:
@@ -121,8 +122,6 @@ def _bar(hour: int, window: Window, look: str, title: str, text: str, *, url: st
     )
 
 
-def brief(count: int) -> str:
-    """Return a number in no more than four characters: 1.2k for 1,234."""
-    if count < 1000:
-        return str(count)
-    return f"{count / 1000:.1f}k" if count < 10_000 else f"{count // 1000}k"
+def _brief(count: int) -> str:
+    """Return a number as short as a cell is narrow: 1k for 1,234."""
+    return str(count) if count < 1000 else f"{count // 1000}k"

@@ -43,8 +43,13 @@ def timeline_of(rows: Rows, window: Window) -> Timeline:
         coming=percent(100 - now),
         height=AXIS_HEIGHT + len(lanes) * LANE_HEIGHT,
         is_empty=not lanes,
-        notes=[_("Only the latest %(count)s are counted.") % {"count": f"{MOST_ROWS:,}"}] if rows.cut else [],
+        note=_cut() if rows.cut else "",
     )
+
+
+def _cut() -> str:
+    text = _("So much happened that only the latest %(count)s are counted: the first hours lack some, or all.")
+    return text % {"count": f"{MOST_ROWS:,}"}
 
 
 def _if_any(lane: Lane) -> list[Lane]:

@@ -77,7 +77,7 @@ _PLANNED_ELSEWHERE = """
 
 def read(window: Window, *, with_quotas: bool) -> Rows:
     """Return the rows of the window: the counts of all, and what the lanes of the busiest schedules show one by one."""
-    ended, fired = _ended(window), _fired(window)
+    ended, fired, late = _ended(window), _fired(window), _late(window)
     schedules = _busiest(ended, fired, window)
     keys = [schedule.pk for schedule in schedules]
     return Rows(
@@ -87,10 +87,10 @@ def read(window: Window, *, with_quotas: bool) -> Rows:
         ended=ended,
         fired=fired,
         waited=_waited(window),
-        late=_late(window),
+        late=late,
         resets=_resets(window) if with_quotas else [],
         planned_elsewhere=_planned_elsewhere(keys, window),
-        cut=MOST_ROWS in (sum(each.count for each in ended), sum(each.count for each in fired)),
+        cut=any(sum(each.count for each in counted) == MOST_ROWS for counted in (ended, fired, late)),
     )
 
 

@@ -1,7 +1,7 @@
 """The shapes that the templates draw. Places and widths are percents of the width; heights are pixels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Timeline:
     coming: str  # the width of what comes
     height: int
     is_empty: bool
-    notes: Sequence[str] = ()
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ class Column:
     done: int
     failed: int
     cancelled: int
+    waiting: int
     p50: str
     p95: str
 
@@ -113,4 +114,4 @@ class Charts:
 
     runs: Chart
     lateness: Chart
-    columns: Sequence[Column] = field(default=())
+    columns: Sequence[Column]

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -28,12 +27,6 @@ def hours(window: Window, number: int) -> str:
     """Return from when to when an hour of the window goes."""
     start = window.hour(number)
     return f"{day(start)} {clock(start)}–{clock(start + HOUR)}"
-
-
-def zone() -> str:
-    """Return the name of the viewer's zone."""
-    shown = timezone.get_current_timezone()
-    return shown.key if isinstance(shown, ZoneInfo) else str(shown)
 
 
 def run(row: RunRow, now: datetime) -> str:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from project.timeline.charts import BOTTOM, TOP, charts_of
-from project.timeline.rows import Ended, Late, Rows
+from project.timeline.rows import Ended, Late, Rows, Waited
 from project.timeline.shapes import Charts
 from project.timeline.window import window_around
 from scheduler.states import RunState
@@ -29,7 +29,7 @@ def test_the_runs_of_an_hour_are_stacked_done_below_failed() -> None:
     assert done.title.endswith("1 failed, 3 done")
 
 
-@pytest.mark.parametrize(("most", "levels"), [(1, "0 1 2"), (3, "0 2 4"), (21, "0 20 40"), (1234, "0 1.0k 2.0k")])
+@pytest.mark.parametrize(("most", "levels"), [(1, "0 1 2"), (3, "0 2 4"), (21, "0 20 40"), (1234, "0 1,000 2,000")])
 def test_the_scale_of_the_runs_ends_at_a_round_number(most: int, levels: str) -> None:
     chart = drawn(ended=[Ended(1, 0, RunState.DONE, most)]).runs
     assert " ".join(level.text for level in chart.levels) == levels
@@ -56,5 +56,10 @@ def test_lateness_below_the_scale_stands_at_its_foot() -> None:
 
 
 def test_the_table_has_a_line_for_each_hour_of_which_something_is_known() -> None:
-    columns = drawn(ended=[Ended(1, 3, RunState.DONE, 2)], late=[Late(4, 1, MOMENT, SECOND)]).columns
-    assert [(column.done, column.p50, column.p95) for column in columns] == [(2, "–", "–"), (0, "20 ms", "1 s")]
+    rows = Rows(ended=[Ended(1, 3, RunState.DONE, 2)], late=[Late(4, 1, MOMENT, SECOND)], waited=[Waited(5, 6, 7)])
+    columns = charts_of(rows, WINDOW).columns
+    assert [(column.done, column.waiting, column.p50, column.p95) for column in columns] == [
+        (2, 0, "–", "–"),
+        (0, 0, "20 ms", "1 s"),
+        (0, 7, "–", "–"),
+    ]

@@ -130,7 +130,7 @@ def test_what_has_no_lane_is_gathered_in_one_with_counts() -> None:
         Ended(None, hour, RunState.DONE, 34),
     ]
     lane = lanes_of(shown=[REPORT], ended=ended, planned_elsewhere={30: 3})["All others"]
-    assert [(bar.look, bar.text) for bar in lane.bars] == [("green", "1.2k"), ("planned", "3")]
+    assert [(bar.look, bar.text) for bar in lane.bars] == [("green", "1k"), ("planned", "3")]
     assert lane.sums
     assert (lane.sums.done, lane.sums.planned) == (1234, "3")
 
@@ -172,5 +172,5 @@ def test_the_hours_are_those_of_the_viewers_clocks() -> None:
 
 
 def test_where_more_happened_than_is_read_the_picture_says_so() -> None:
-    assert timeline_of(Rows(cut=True), WINDOW).notes
-    assert not timeline_of(Rows(), WINDOW).notes
+    assert timeline_of(Rows(cut=True), WINDOW).note
+    assert not timeline_of(Rows(), WINDOW).note
