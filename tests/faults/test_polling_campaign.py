@@ -19,7 +19,9 @@ from project.services import PostgreSQL
 from quotas.ratelimit.calls import PREFIX as LIMITERS
 from scheduler.polling import connecting
 from scheduler.polling.carriers.simulator import AccountPlan, RunningCarrier, simulated_carrier
+from scheduler.polling.cutover import standing, switching
 from scheduler.polling.models import Card, CarrierAccount, Device
+from scheduler.polling.system_settings import Mode
 from tests.faults.house import House
 from tests.faults.nemesis import Nemesis, server_process
 from tests.faults.polling_books import Ledger, answered_since, audit_no_failure, audit_orders
@@ -49,6 +51,7 @@ class PollingNemesis(Nemesis):
             self.restart_the_broker_empty: 1,
             self.hang_the_database: 1,
             self.restart_the_database: 1,
+            self.cut_over: 1,
         }
 
     @property
@@ -61,7 +64,16 @@ class PollingNemesis(Nemesis):
             [self.cut_all_sessions, self.empty_the_broker],
             [self.hang_the_broker_for_long],
             [self.restart_the_database, self.forget_the_limits],
+            [self.cut_over, self.kill_a_poller, self.empty_the_broker],
+            [self.cut_over, self.kill_a_main_process],
         ]
+
+    def cut_over(self) -> None:
+        """Begin to let the other way decide; the scans lead it on, whatever is harmed meanwhile."""
+        connection.close()
+        self._house.wait_until(lambda: not switching.under_way(), HEALING_SECONDS, "the cut-over before to end")
+        wanted = standing.other(standing.now_holds().mode)
+        switching.start(wanted, actor="the test", now=database_now())
 
     def kill_a_poller(self) -> None:
         """Kill a poller with all that it has in work."""
@@ -106,7 +118,7 @@ def test_whatever_is_lost_amid_the_work_every_card_is_polled_again_from_one_orde
     own_postgresql: PostgreSQL, house: House, carrier: RunningCarrier
 ) -> None:
     accounts = polled_accounts(carrier)
-    house.supervise("worker", "beat", "beat", "poller", "poller")
+    house.supervise("worker", "beat", "beat", "poller", "poller", "legacy")
     nemesis, ledger = PollingNemesis(house, own_postgresql, SEED), Ledger()
     wait_until_all_are_polled(house, ledger)
     for blows in nemesis.story_of_all:
@@ -118,6 +130,10 @@ def test_whatever_is_lost_amid_the_work_every_card_is_polled_again_from_one_orde
     print(f"seed {SEED}:", *nemesis.story, sep="\n")  # shown if what follows fails
     connection.close()
     wait_until_all_are_polled(house, ledger)
+    if standing.now_holds() != standing.Standing(Mode.CARRIER):
+        nemesis.cut_over()
+        house.wait_until(lambda: not switching.under_way(), HEALING_SECONDS, "the way of accounts to decide again")
+        wait_until_all_are_polled(house, ledger)
 
     audit_orders(*(account.pk for account in accounts))
     audit_no_failure()
