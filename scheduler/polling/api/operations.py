@@ -111,7 +111,7 @@ class Operating(Resource):
         card, reason = self.get_object(), wish.validated_data["reason"]
         with transaction.atomic():
             operation = _asked(self.request, kind, card, reason)
-            words = _("%(kind)s asked for through the API: %(reason)s")
+            words = _("%(kind)s asked for through the API (%(reason)s).")
             self.audit(card, CHANGE, words % {"kind": kind.label.capitalize(), "reason": reason})
         return Response(OperationSerializer(operation).data, status=201)
 

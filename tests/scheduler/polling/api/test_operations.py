@@ -31,7 +31,7 @@ def test_the_answer_to_a_wish_is_the_operation_that_waits(kind: str) -> None:
     assert (shown["reason"], shown["actor"]) == ("Not paid", user.username)
     assert CardOperation.objects.get().pk == shown["id"]
     assert LogEntry.objects.get(object_id=str(card.pk)).change_message == (
-        f"{kind.capitalize()} asked for through the API: Not paid Token: script."
+        f"{kind.capitalize()} asked for through the API (Not paid). Token: script."
     )
 
 
