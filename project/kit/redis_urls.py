@@ -135,7 +135,8 @@ class _Sentinels:
     def celery_url(self) -> str:
         user, password = (quote(self.server[name] or "", safe="") for name in ("username", "password"))
         who = f"{user}:{password}@" if user or password else ""
-        return ";".join(f"sentinel://{who}{host}:{port}/{self.server['db']}" for host, port in self.hosts)
+        hosts = (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts)
+        return ";".join(f"sentinel://{who}{host}/{self.server['db']}" for host in hosts)
 
 
 def _split(url: str) -> SplitResult:

@@ -80,6 +80,10 @@ def test_celery_is_told_each_sentinel_with_the_password_of_the_server_and_how_to
     }
 
 
+def test_celery_is_told_a_sentinel_by_its_number_as_well() -> None:
+    assert redis_urls.broker("sentinel://[::1]:1,10.0.0.2/0").url == "sentinel://[::1]:1/0;sentinel://10.0.0.2:26379/0"
+
+
 # --- real servers ----------------------------------------------------------------------------------------------
 
 
