@@ -16,7 +16,8 @@ from scheduler.polling.queue.calls import Answer
 from scheduler.polling.queue.keys import key_of
 from scheduler.polling.queue.packing import milliseconds
 
-HOLDINGS = ("queue", "cards", "asked", "priority", "running", "claims")
+# Claims stay: whoever stops or resumes a card has one.
+HOLDINGS = ("queue", "cards", "asked", "priority")
 BY = "the cut-over"
 
 

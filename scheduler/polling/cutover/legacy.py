@@ -26,7 +26,7 @@ from scheduler.polling.dispatching import Dispatched
 from scheduler.polling.fleet.live_order import polled_cards
 from scheduler.polling.leases import Held
 from scheduler.polling.outcomes import Polled
-from scheduler.polling.queue.entries import Claim
+from scheduler.polling.queue import Claim, Queue, calls
 from scheduler.polling.states import CheckType
 from scheduler.polling.system_settings import Settings
 
@@ -36,6 +36,8 @@ CHECK_TASK = "polling.legacy_check"
 QUEUE = "polling.legacy"
 # So many messages may wait: what a round finds beyond them stays where it is.
 MOST_WAITING = 4000
+# A card that is being stopped or resumed is looked at after so long.
+TAKEN_AGAIN = timedelta(seconds=2)
 
 
 def dispatch(redis: Redis) -> Dispatched:
@@ -94,12 +96,24 @@ def check(redis: Redis, taken: Taken, caller: Caller) -> None:
     polled = _to_poll(taken)
     if polled is None:
         sets.remove(redis, [taken.card_id])
-        sets.end(redis, taken, work_until, {})
-        return
-    due: Mapping[CheckType, datetime | None] = {}
-    if caller.ask(polled, said, Held(polled.claim, "", until), now=database_now()):
-        due = settling.settle([polled], now=database_now()).finishes[polled.claim.account_id][0].due
+    due = {} if polled is None else _asked(redis, polled, Held(polled.claim, "", until), lease, said, caller)
     sets.end(redis, taken, work_until, due)
+
+
+def _asked(
+    redis: Redis, polled: Polled, held: Held, lease: timedelta, said: Settings, caller: Caller
+) -> Mapping[CheckType, datetime | None]:
+    """Ask with the card's claim in hand, for it may just be stopped or resumed; return when the check is due."""
+    account_id, card_id, queue = polled.claim.account_id, polled.claim.card_id, Queue(redis)
+    (token,) = queue.ask(calls.take(account_id, [card_id], lease))
+    if not token:
+        return dict.fromkeys(polled.claim.types, database_now() + TAKEN_AGAIN)
+    try:
+        if not caller.ask(polled, said, held, now=database_now()):
+            return {}
+        return settling.settle([polled], now=database_now()).finishes[account_id][0].due
+    finally:
+        queue.ask(calls.release(account_id, [(card_id, token)]))
 
 
 def _lease(said: Settings) -> timedelta:

@@ -7,7 +7,7 @@ from datetime import datetime
 from redis import Redis
 
 from scheduler.polling import dispatching
-from scheduler.polling.cutover import legacy, legacy_side, sets, standing
+from scheduler.polling.cutover import carrier_side, legacy, legacy_side, sets, standing
 from scheduler.polling.dispatching import Dispatched
 from scheduler.polling.fleet import initializing, reconciling
 from scheduler.polling.system_settings import Mode
@@ -28,6 +28,7 @@ def dispatch(redis: Redis, *, now: datetime) -> Dispatched:
         case Mode.CARRIER:
             return dispatching.dispatch(redis, now=now)
         case Mode.LEGACY:
+            carrier_side.at_work(redis)  # claims whose holder died: no round of their account frees them
             return legacy.dispatch(redis)
     return Dispatched(note=f"A cut-over to {held.wanted} is under way: no card is claimed until it is done.")
 

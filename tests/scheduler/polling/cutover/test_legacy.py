@@ -14,7 +14,7 @@ from scheduler.polling.cutover.callers import Caller
 from scheduler.polling.cutover.sets import Taken
 from scheduler.polling.models import Card, CardCheck
 from scheduler.polling.queue import Card as Entry
-from scheduler.polling.queue import Requested
+from scheduler.polling.queue import Queue, Requested, calls
 from scheduler.polling.states import CheckType
 from tests.scheduler.polling.factories import make_tier
 from tests.scheduler.polling.fleets import STATUS, USAGE, make_fleet
@@ -209,6 +209,20 @@ def test_requests_are_merged_and_cool_down_and_are_refused_for_cards_that_are_no
     assert ask(redis, 1, cooldown=MINUTE) == [Requested.COOLING]
     assert ask(redis, 1) == [Requested.MERGED]
     assert taken_types(redis) == [USAGE]
+
+
+def test_a_card_that_is_being_stopped_or_resumed_is_asked_later(
+    redis: Redis, card: Card, caller: Caller, carrier: RunningCarrier
+) -> None:
+    (token,) = Queue(redis).ask(calls.take(card.account_id, [card.pk], MINUTE))
+    before = carrier.stats()["calls"]
+    check_usage(redis, card, caller)
+    assert carrier.stats()["calls"] == before
+    assert database_now() < sets.due(redis, [card.pk])[card.pk][USAGE] < database_now() + MINUTE
+    Queue(redis).ask(calls.release(card.account_id, [(card.pk, token)]))
+    check_usage(redis, card, caller)
+    assert carrier.stats()["calls"] != before
+    assert Queue(redis).ask(calls.take(card.account_id, [card.pk], MINUTE)) != [0]
 
 
 def test_nothing_is_taken_or_begun_while_cards_are_missing(redis: Redis) -> None:
