@@ -3,6 +3,7 @@
 from datetime import datetime
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -16,7 +17,7 @@ from project.timeline.window import window_around
 from scheduler.models import Attempt, Fire, Schedule
 from scheduler.states import FireKind, FireOutcome, RunState
 from tests.quotas.factories import make_daily, make_quota
-from tests.scheduler.admin.panel import chief, person, text_of
+from tests.scheduler.admin.panel import chief, name_of, person, text_of
 from tests.scheduler.factories import DAY, HOUR, MINUTE, NOW, SECOND, make_calendar, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
@@ -147,7 +148,12 @@ def test_who_may_not_see_quotas_sees_no_resets_and_who_sees_no_runs_no_picture()
     make_history(1, now=database_now())
     make_daily(now=database_now())
     assert "Quota resets" in client_page(chief())
-    assert "Quota resets" not in client_page(person())
+    somebody = person()
+    assert "Quota resets" not in client_page(somebody)
+    User.objects.get(username=name_of(somebody)).user_permissions.remove(
+        Permission.objects.get(codename="view_taskrun")
+    )
+    assert 'id="timeline"' not in client_page(somebody)
 
 
 def client_page(client: Client) -> str:
