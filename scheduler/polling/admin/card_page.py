@@ -14,12 +14,13 @@ from scheduler.polling import failures
 from scheduler.polling.admin import cells, operation_cells
 from scheduler.polling.admin.account_page import alert_lines
 from scheduler.polling.explaining import explain
-from scheduler.polling.models import Card, CardChange, CardCheck
+from scheduler.polling.models import Card, CardChange, CardCheck, Confirmation
 from scheduler.polling.operations import alerting
-from scheduler.polling.states import CardState, CheckType, RealName
+from scheduler.polling.states import CardState, CheckType, ConfirmationState, RealName
 
 CHANGES_SHOWN = 20
 OTHERS_SHOWN = 20
+LOOKS_SHOWN = 20
 _WORDS: dict[str, Any] = {"state": CardState, "real_name_state": RealName}
 
 
@@ -32,6 +33,7 @@ def overview(card: Card, now: datetime) -> dict[str, Any]:
         "usage": cells.usage(card),
         "facts": _facts(card, now),
         "operations": operation_cells.lines_of(card, now),
+        "looks": [_look_line(looked, now) for looked in _waiting_looks(card)],
         "checks": [_check_line(check, now) for check in sorted(checks, key=_place)],
         "changes": [_change_line(change, now) for change in _latest_changes(card)],
         "alerts": alert_lines(_fingerprints(card), now),
@@ -85,6 +87,25 @@ def _check_line(check: CardCheck, now: datetime) -> dict[str, Any]:
         "since": when(check.first_failed_at, now) if check.failures else "",
         "error": cells.error(check),
         "failing": bool(check.failures),
+    }
+
+
+# --- what is expected of it ------------------------------------------------------------------------------------
+
+
+def _waiting_looks(card: Card) -> Iterable[Confirmation]:
+    waiting = Confirmation.objects.filter(card=card, state=ConfirmationState.WAITING)
+    shown = waiting.select_related("request", "operation").defer("request__card_ids", "request__expected")
+    return shown.order_by("due_at", "pk")[:LOOKS_SHOWN]
+
+
+def _look_line(looked: Confirmation, now: datetime) -> dict[str, Any]:
+    return {
+        "type": looked.get_type_display(),
+        "expected": DASH if looked.expected is None else looked.expected,
+        "taken": looked.looks,
+        "next": when(looked.due_at, now),
+        "follows": row_link(looked.operation) if looked.operation else str(looked.request),
     }
 
 

@@ -120,3 +120,11 @@ def test_the_lists_take_as_many_queries_for_many_rows_as_for_one() -> None:
             client.get(list_of("confirmation"))
         counted.append(len(captured))
     assert counted[0] == counted[1]
+
+
+def test_a_cards_page_tells_at_what_is_looked_again() -> None:
+    ask("order:9")
+    text = text_of(chief().get(page_of(Confirmation.objects.all()[0].card)))
+    assert "Looked at again all" in text
+    assert "package gold" in text
+    assert "order_paid order:9" in text
