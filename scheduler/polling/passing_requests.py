@@ -1,8 +1,4 @@
-"""What is asked for beside the schedule, told to the live orders of accounts, request by request.
-
-Rows say what was passed on. A crash in between passes it on again, which the orders merge: nothing is lost, and nothing
-is asked twice at once. Many cards of one account are wanted one after another, so that they make no peak.
-"""
+"""Requests are passed on to the live orders of their cards' accounts, one by one. See `passing_on`."""
 
 from collections import Counter
 from collections.abc import Mapping
