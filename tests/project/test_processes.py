@@ -83,7 +83,16 @@ def lives(pid: int) -> bool:
 
 
 def test_the_procfile_names_what_the_design_names():
-    assert list(commands(ROOT / "Procfile")) == ["web", "worker", "runner", "notifier", "poller", "beat", "flower"]
+    assert list(commands(ROOT / "Procfile")) == [
+        "web",
+        "worker",
+        "runner",
+        "notifier",
+        "poller",
+        "legacy",
+        "beat",
+        "flower",
+    ]
 
 
 def test_each_line_of_the_procfile_gives_its_place_to_the_program_itself():

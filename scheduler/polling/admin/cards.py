@@ -29,8 +29,9 @@ from scheduler.polling.admin import card_page, cells
 from scheduler.polling.admin.card_actions import CARD_ACTIONS, CHECK_NOW, SCENE, said_of
 from scheduler.polling.admin.card_form import EDITED_FIELDS, NEW_FIELDS, CardForm
 from scheduler.polling.admin.filters import AccountFilter, CardQuestionFilter, DeviceFilter
+from scheduler.polling.cutover import structure
 from scheduler.polling.models import Card
-from scheduler.polling.queue import Queue, Requested, calls
+from scheduler.polling.queue import Requested
 
 REFRESH_SECONDS = 5
 
@@ -165,8 +166,8 @@ def _request(card: Card, checks: list[Any]) -> Requested:
         Refused: Redis does not answer.
     """
     try:
-        queue = Queue(connecting.hasty_client())
-        (requested,) = queue.ask(calls.request(card.account_id, [card.pk], checks, scene=SCENE))
+        redis = connecting.hasty_client()
+        (requested,) = structure.request(redis, card.account_id, [card.pk], checks, scene=SCENE)
     except RedisError as error:
         raise Refused(
             _("Redis does not answer (%(error)s), so nothing was asked for. Try again in a moment.")
