@@ -152,8 +152,8 @@ def test_pages_are_read_by_key_with_two_questions_each(
     make_cards(account, 2500)
     told: list[tuple[int, int]] = []
     # who decides, tiers' versions, account, count, tiers, three pages with their checks, the empty fourth, highest
-    # token, what requests and confirmations ask for
-    with django_assert_num_queries(1 + 4 + 3 * 2 + 1 + 1 + 2):
+    # token, and a transaction of what is asked for again
+    with django_assert_num_queries(1 + 4 + 3 * 2 + 1 + 1 + 4):
         rebuilt(redis, account, tell=lambda done, total: told.append((done, total)))
     assert told == [(1000, 2500), (2000, 2500), (2500, 2500)]
     assert queue.ask(calls.count(account.pk)).cards == 2500

@@ -62,6 +62,7 @@ def every_call(account: int, claims: tuple[Claim, ...], client: Redis) -> dict[s
         "finish": calls.finish(account, [Finish(*held[0], {USAGE: later}, {USAGE: 1})]),
         "release": calls.release(account, held),
         "take": calls.take(account, [4], LEASE),
+        "drain": calls.drain(account),
         "put": calls.put(account, [Card(3, {USAGE: later}, {})]),
         "look": calls.look(account, 1),
         "count": calls.count(account),
