@@ -20,6 +20,7 @@ from scheduler.polling import holding, tiers
 from scheduler.polling.carriers.registry import BadSettings, read_access
 from scheduler.polling.fleet import following
 from scheduler.polling.models import CarrierAccount, PollingParams, PollingTier
+from scheduler.polling.operations import claiming
 from scheduler.polling.params import DEFAULTS, SHARED_QUEUE, windows_of
 from scheduler.polling.states import CheckType
 
@@ -110,6 +111,7 @@ def delete_account(account: CarrierAccount, *, expected_version: int) -> None:
             raise ValidationError(
                 f"The account “{current}” has {count:,} cards. Give them to another account, or delete them first."
             )
+        claiming.leave(account.pk)
         current.delete()
         transaction.on_commit(partial(following.forget_at_once, account.pk))
 

@@ -103,8 +103,17 @@ def put_off(taken: Iterable[Taken], *, until: datetime) -> int:
 
 def follow_cards() -> int:
     """Let operations that wait be those of the accounts to which their cards were moved; return how many."""
+    return _follow(CardOperation.objects.filter(state=OperationState.WAITING))
+
+
+def leave(account_id: int) -> int:
+    """Let all operations of an account that has no cards any more be of where its cards went; return how many."""
+    return _follow(CardOperation.objects.filter(account=account_id))
+
+
+def _follow(operations: QuerySet[CardOperation]) -> int:
     of_card = Card.objects.filter(pk=OuterRef("card_id")).values("account_id")
-    moved = CardOperation.objects.filter(state=OperationState.WAITING).exclude(card__account=F("account"))
+    moved = operations.exclude(card__account=F("account"))
     return moved.update(account_id=Subquery(of_card), version=F("version") + 1)
 
 

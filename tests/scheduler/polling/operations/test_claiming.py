@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler.polling import holding
+from scheduler.polling import defining, holding
 from scheduler.polling.models import Card, CardOperation, CarrierAccount
 from scheduler.polling.operations import claiming, settling
 from scheduler.polling.operations.claiming import CLAIM_LEASE
@@ -117,3 +117,12 @@ def test_an_operation_of_a_card_that_was_moved_is_not_sent_to_the_old_account_an
     assert claiming.follow_cards() == 1
     assert fresh(operation).account_id == Card.objects.get().account_id
     assert claiming.follow_cards() == 0
+
+
+def test_an_account_whose_cards_were_moved_can_be_deleted_and_the_operations_stay_with_their_cards() -> None:
+    [card] = make_changeable()
+    [operation] = ask(card)
+    former = CarrierAccount.objects.get()
+    Card.objects.update(account=make_account())
+    defining.delete_account(former, expected_version=former.version)
+    assert fresh(operation).account_id == Card.objects.get().account_id
