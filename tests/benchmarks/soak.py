@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.soak [--minutes N] [--cards N]`: a whole fleet for a long time, by real processes.
+"""`python -m tests.benchmarks.soak [--minutes N] [--cards N] [--order N]`: a whole fleet, really polled, for a long time.
 
 Fifty accounts that always have work waiting: one takes seconds to answer, one throttles what we take for allowed. Each
 minute it says what was done and what the processes hold; at the end, whether each limit was kept, whether a card was
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from tests.benchmarks import memory, polled, servers
+from tests.benchmarks import memory, order, polled, servers
 from tests.processes import Processes, Started
 from tests.scheduler.polling.carriers.processes import carrier_process
 
@@ -47,15 +47,18 @@ def main() -> int:
         accounts = _lay_down(url, each)
         pollers = polled.start_pollers(processes, url, POLLERS)
         _say(f"{arguments.cards:,} cards on {ACCOUNTS} accounts are in order: {_bytes_a_card(arguments.cards)} B each")
+        if arguments.order:
+            order.place([account for account in accounts if account.name not in HABITS], arguments.order)
         _poll(arguments.minutes, accounts, pollers)
         _let_work_end(processes, accounts)
-        return _judge(url, accounts, arguments.cards)
+        return max(_judge(url, accounts, arguments.cards), _judge_order() if arguments.order else 0)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--cards", type=int, default=CARDS, help=f"over all {ACCOUNTS} accounts")
+    parser.add_argument("--order", type=int, default=0, help="cards that one business event asks for at the beginning")
     return parser.parse_args()
 
 
@@ -94,7 +97,15 @@ def _poll(minutes: float, accounts: "Sequence[CarrierAccount]", pollers: Sequenc
             said += 1
         return passed >= minutes
 
-    polled.dispatch_until(over)
+    polled.each_second(_second, over)
+
+
+def _second() -> None:
+    from project.kit.clock import database_now
+    from scheduler.polling import connecting, dispatching, passing_on
+
+    passing_on.pass_on_due(connecting.client(), now=database_now())
+    dispatching.dispatch(connecting.client(), now=database_now())
 
 
 def _counted(accounts: "Sequence[CarrierAccount]") -> dict[str, int]:
@@ -152,6 +163,12 @@ def _judge(url: str, accounts: "Sequence[CarrierAccount]", cards: int) -> int:
     _say(f"calls above an account's limit: {above or 'none'}; cards asked twice at once: {twice}")
     _say(f"each of the {cards:,} cards is in one queue, its account's; {_bytes_a_card(cards)} B a card in Redis")
     return 1 if above or twice else 0
+
+
+def _judge_order() -> int:
+    said, wrong = order.judged()
+    _say(said)
+    return 1 if wrong else 0
 
 
 def _above(counted: Mapping[str, Any]) -> int:

@@ -27,7 +27,7 @@ def queries_of(program: Program, path: str) -> list[str]:
     return [query["sql"] for query in captured]
 
 
-@pytest.mark.parametrize("name", RESOURCES.keys() - COUNTS)
+@pytest.mark.parametrize("name", sorted(RESOURCES.keys() - COUNTS))
 def test_a_list_asks_twice_for_however_many_rows_and_counts_nothing(name: str) -> None:
     make_fleet(3)
     sql = queries_of(chiefs_program(), f"{name}/")
