@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.soak [--minutes N] [--cards N] [--order N]`: a whole fleet, really polled, for a long time.
+"""`python -m tests.benchmarks.soak [--minutes N] [--cards N] [--order N]`: a whole fleet, by real processes, for long.
 
 Fifty accounts that always have work waiting: one takes seconds to answer, one throttles what we take for allowed. Each
 minute it says what was done and what the processes hold; at the end, whether each limit was kept, whether a card was
