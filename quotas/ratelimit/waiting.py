@@ -94,7 +94,7 @@ def wait(
         booked = yield from book(calls, cost, _remaining(max_wait, asked_at - started_at))
         answered_at = elapsed()
         slot = alignment.slot(booked, asked_at, answered_at)
-        yield from _sleep(calls, booked, slot - answered_at)
+        yield from _sleep(calls, booked, min(slot - answered_at, booked.seconds))  # floats may say a hair more
         if (elapsed() - slot) * MICROSECONDS <= calls.tolerance:
             break
     return booked
