@@ -2,43 +2,29 @@
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, seen_at, when
+from project.kit.admin import seen_at, when
 from scheduler.admin.cells import row_link
 from scheduler.polling.admin import card_page
 from scheduler.polling.admin.filters import CardFilter, ChangedFieldFilter
-from scheduler.polling.models import Card, CardChange
-
-CARDS_FOUND = 1000
+from scheduler.polling.admin.searching import SearchedByCard
+from scheduler.polling.models import CardChange
 
 
 @admin.register(CardChange)
-class CardChangeAdmin(HistoryAdmin):
+class CardChangeAdmin(SearchedByCard):
     """The changes."""
 
     list_display = ("happened", "of_card", "what", "change")
     list_display_links = None
     list_filter = (ChangedFieldFilter, CardFilter)
-    search_fields = ("card__iccid",)  # see get_search_results
-    search_help_text = gettext_lazy("ICCID of a card, or its beginning")
     ordering = ("-id",)
 
     def for_list(self, rows: QuerySet[CardChange]) -> QuerySet[CardChange]:
         """Return the rows with their cards."""
         return rows.select_related("card")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[CardChange], search_term: str
-    ) -> tuple[QuerySet[CardChange], bool]:
-        """Find the changes of the cards of that number."""
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        cards = list(Card.objects.filter(iccid__startswith=term).values_list("pk", flat=True)[:CARDS_FOUND])
-        return queryset.filter(card__in=cards), False
 
     @admin.display(description=gettext_lazy("at"))
     def happened(self, change: CardChange) -> SafeString:

@@ -14,7 +14,6 @@ from project.kit.admin import (
     Asked,
     BulkActionsMixin,
     Done,
-    HistoryAdmin,
     ObjectAction,
     ObjectPageMixin,
     ReasonForm,
@@ -26,11 +25,11 @@ from scheduler.admin.cells import row_link
 from scheduler.polling import operations
 from scheduler.polling.admin import operation_cells
 from scheduler.polling.admin.filters import AccountFilter, CardFilter
-from scheduler.polling.models import Card, CardOperation
+from scheduler.polling.admin.searching import SearchedByCard
+from scheduler.polling.models import CardOperation
 from scheduler.polling.states import OperationState
 
 REFRESH_SECONDS = 5
-CARDS_FOUND = 1000
 
 
 def _cancel_obstacle(operation: CardOperation) -> str:
@@ -63,13 +62,11 @@ CANCEL = ObjectAction(
 
 
 @admin.register(CardOperation)
-class CardOperationAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
+class CardOperationAdmin(BulkActionsMixin, ObjectPageMixin, SearchedByCard):
     """The stops and resumes."""
 
     list_display = ("of_card", "kind", "of_account", "standing", "asked", "actor", "due", "remark")
     list_filter = ("state", "kind", AccountFilter, CardFilter)
-    search_fields = ("card__iccid",)  # see get_search_results
-    search_help_text = gettext_lazy("ICCID of a card, or its beginning")
     ordering = ("-id",)
     sortable_by = ()
     page_template = "admin/object_page.html"
@@ -82,16 +79,6 @@ class CardOperationAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
         """Return the operations with their cards and accounts, of which no secrets are read."""
         rows: QuerySet[CardOperation] = super().get_queryset(request).select_related("card", "account")
         return rows.defer("account__settings", "account__credentials")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[CardOperation], search_term: str
-    ) -> tuple[QuerySet[CardOperation], bool]:
-        """Find the operations of the cards of that number."""
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        cards = list(Card.objects.filter(iccid__startswith=term).values_list("pk", flat=True)[:CARDS_FOUND])
-        return queryset.filter(card__in=cards), False
 
     @admin.display(description=gettext_lazy("card"))
     def of_card(self, operation: CardOperation) -> str:

@@ -15,10 +15,10 @@ from project.kit.admin import HistoryAdmin, badge, seen_at, when
 from scheduler.admin.cells import row_link
 from scheduler.polling.admin import cells
 from scheduler.polling.admin.filters import CardFilter, CheckRequestFilter
-from scheduler.polling.models import Card, CheckRequest, Confirmation
+from scheduler.polling.admin.searching import SearchedByCard
+from scheduler.polling.models import CheckRequest, Confirmation
 from scheduler.polling.states import ConfirmationState, RequestOutcome
 
-CARDS_FOUND = 1000
 CONFIRMATION_COLOURS = {
     ConfirmationState.WAITING: "blue",
     ConfirmationState.CONFIRMED: "green",
@@ -77,29 +77,17 @@ class CheckRequestAdmin(HistoryAdmin):
 
 
 @admin.register(Confirmation)
-class ConfirmationAdmin(HistoryAdmin):
+class ConfirmationAdmin(SearchedByCard):
     """The looks."""
 
     list_display = ("of_card", "type", "standing", "expects", "taken", "next", "end", "follows")
     list_display_links = None
     list_filter = ("state", "type", CardFilter, CheckRequestFilter)
-    search_fields = ("card__iccid",)  # see get_search_results
-    search_help_text = gettext_lazy("ICCID of a card, or its beginning")
     ordering = ("-id",)
 
     def for_list(self, rows: QuerySet[Confirmation]) -> QuerySet[Confirmation]:
         """Return the rows with their cards and what they follow."""
         return rows.select_related("card", "request", "operation").defer("request__card_ids", "request__expected")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Confirmation], search_term: str
-    ) -> tuple[QuerySet[Confirmation], bool]:
-        """Find the looks at the cards of that number."""
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        cards = list(Card.objects.filter(iccid__startswith=term).values_list("pk", flat=True)[:CARDS_FOUND])
-        return queryset.filter(card__in=cards), False
 
     @admin.display(description=gettext_lazy("card"))
     def of_card(self, looked: Confirmation) -> SafeString:
