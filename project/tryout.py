@@ -64,6 +64,8 @@ def prepare(*, with_tryout: bool) -> dict[str, Any]:
     from django.core.management import call_command
     from django.db import transaction
 
+    from project import groups
+
     call_command("migrate", verbosity=0, interactive=False)
     users = get_user_model().objects
     if users.exists():
@@ -73,6 +75,7 @@ def prepare(*, with_tryout: bool) -> dict[str, Any]:
     password = secrets.token_urlsafe(12)
     with transaction.atomic():
         users.create_superuser(ADMIN, password=password)
+        groups.make()
         if with_tryout:
             load_tryout()
     return {"user": ADMIN, "password": password, "carrier": carrier()}

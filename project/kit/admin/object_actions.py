@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods
 
 from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm
 from project.kit.admin.pages import PanelAdmin, seen_at
+from project.kit.audit import token_named
 from project.kit.clock import database_now
 
 
@@ -115,7 +116,8 @@ class ObjectActionsMixin(PanelAdmin):
                 raise Refused(" ".join(refusal.messages)) from refusal
             except self.refusals as refusal:
                 raise Refused(str(refusal)) from refusal
-            self.log_change(request, row, f"{action.label}: {reason}" if reason else str(action.label))
+            words = f"{action.label}: {reason}" if reason else str(action.label)
+            self.log_change(request, row, f"{words} {token_named(request)}".strip())
         return done
 
     def locked(self, request: HttpRequest, pk: Any) -> Any:

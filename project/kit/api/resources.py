@@ -25,9 +25,9 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from project.kit.api.idempotency import answered_once
-from project.kit.api.models import ApiToken
 from project.kit.api.problems import Conflict
 from project.kit.api.versions import etag, expected_version
+from project.kit.audit import token_named
 from project.kit.clock import database_now
 from project.kit.versions import StaleVersion
 
@@ -102,11 +102,8 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
 
     def audit_all(self, rows: Iterable[Model], flag: int, words: str) -> None:
         """Write to the audit log what was done to each of the rows, and by which token."""
-        token = self.request.auth
-        if isinstance(token, ApiToken):
-            words += " " + _("Token: %(name)s.") % {"name": token.name}
         user_id: int = self.request.user.pk  # type: ignore[assignment]  # nobody gets here unknown
-        LogEntry.objects.log_actions(user_id, rows, flag, words)
+        LogEntry.objects.log_actions(user_id, rows, flag, f"{words} {token_named(self.request)}".strip())
 
     def _permission_of_verb(self) -> str:
         return self._permission(VERBS[self.action]) if self.action in VERBS else ""
