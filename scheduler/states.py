@@ -18,7 +18,7 @@ class RunState(models.TextChoices):
     PAUSED = "paused", _("paused")
     # Its quota came back. The launcher launches it; past its deadline it is paused again.
     RESUMING = "resuming", _("resuming")
-    # Put off to `due_at` by its own choice or by quiet hours. The launcher launches it then.
+    # Put off to `due_at` by its own choice, by quiet hours or by a person. The launcher launches it then.
     DEFERRED = "deferred", _("deferred")
     # With `due_at`: the launcher tries it again then. Without: it has ended, for good.
     FAILED = "failed", _("failed")

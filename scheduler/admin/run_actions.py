@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm, relative
 from scheduler import operations
+from scheduler.admin.run_putting_off import PUT_OFF
 from scheduler.admin.run_resuming import RESUME
 from scheduler.models import Approval, TaskRun
 from scheduler.states import RunState
@@ -278,6 +279,7 @@ RUN_ACTIONS = (
     LET_GO_ON,
     GIVE_UP,
     RETRY_NOW,
+    PUT_OFF,
     RUN_AGAIN_FROM_PROGRESS,
     RUN_AGAIN_FROM_NOTHING,
     CANCEL,

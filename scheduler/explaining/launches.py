@@ -121,7 +121,7 @@ def explain_to_come(facts: RunFacts, due_at: datetime) -> Explanation:
     if run.state == RunState.DEFERRED:
         if facts.schedule is not None and run.reason == wording.quiet(due_at, facts.zone):
             return _quiet(facts, due_at, "It starts")
-        answer = f"Run #{run.pk} put itself off until {facts.at(due_at)}.{sentence(run.reason)}"
+        answer = f"Run #{run.pk} is put off until {facts.at(due_at)}.{sentence(run.reason)}"
         return _starts(facts, Situation.DEFERRED, answer, due_at)
     why = sentence(run.reason or _jitter(facts))
     return _starts(facts, Situation.STARTS_LATER, f"Run #{run.pk} is due at {facts.at(due_at)}.{why}", due_at)

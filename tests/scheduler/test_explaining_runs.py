@@ -148,7 +148,7 @@ def failure(reason: str) -> Outcome:
 def test_a_deferred_run_says_that_it_was_its_own_choice() -> None:
     said = why(make_run(RunState.DEFERRED, due_at=NOW + HOUR, reason="The file is not there yet."))
     assert said.situation is Situation.DEFERRED
-    assert "put itself off until 2026-06-01 13:00:00 UTC. The file is not there yet." in said.answer
+    assert "is put off until 2026-06-01 13:00:00 UTC. The file is not there yet." in said.answer
 
 
 def test_jitter_says_how_far_runs_are_spread() -> None:
