@@ -13,10 +13,11 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.views import APIView
 
 import alerts.api
+import quotas.api
 import scheduler.polling.api
 from project.kit.api.resources import AlwaysJson
 
-RESOURCES = {**alerts.api.RESOURCES, **scheduler.polling.api.RESOURCES}
+RESOURCES = {**alerts.api.RESOURCES, **quotas.api.RESOURCES, **scheduler.polling.api.RESOURCES}
 
 
 @extend_schema(exclude=True)

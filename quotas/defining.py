@@ -1,5 +1,6 @@
 """Quotas come and change. Every way to write a quota's rule leads through here: form, command, API, try-out."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -84,10 +85,15 @@ def save_new(quota: Quota, *, now: datetime, actor: str = "") -> None:
     quota.refresh_from_db()
 
 
-def save_changes(quota: Quota, *, expected_version: int, now: datetime, actor: str = "") -> list[str]:
+def save_changes(
+    quota: Quota, *, expected_version: int, now: datetime, actor: str = "", fields: Iterable[str] = EDITABLE_FIELDS
+) -> list[str]:
     """Write what really changed and return the names of those fields; a whole form posted back changes nothing.
 
     Another limit counts at once. Another rule of reset keeps what was used so far until its own next reset.
+
+    Args:
+        fields: those of EDITABLE_FIELDS that are written; the others stay as they are by now.
 
     Raises:
         StaleVersion: it was saved by somebody else since `expected_version`.
@@ -100,7 +106,7 @@ def save_changes(quota: Quota, *, expected_version: int, now: datetime, actor: s
         if current.version != expected_version:
             raise StaleVersion(current)
         check(quota, current)
-        changed = [name for name in EDITABLE_FIELDS if column_value(quota, name) != column_value(current, name)]
+        changed = [name for name in fields if column_value(quota, name) != column_value(current, name)]
         if changed:
             _take_over(books, current, quota, changed, actor)
     return changed

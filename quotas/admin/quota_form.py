@@ -5,18 +5,15 @@ The limit is typed when a quota is added. Later it changes by actions, which ask
 
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import VersionLockedForm
-from project.kit.secrets import DOTS, UnreadableSecret
 from quotas import defining
 from quotas.admin import cells
-from quotas.admin.probe_headers import HeadersField, masked, unmasked
+from quotas.admin.probe_headers import HeadersField, fault_of_dots, masked, stored_headers, unmasked
 from quotas.models import Quota
 from quotas.states import Kind
 
@@ -135,20 +132,16 @@ class QuotaForm(VersionLockedForm):
             name: Quota._meta.get_field(name).value_from_object(instance)  # type: ignore[union-attr]
             for name in SHOWN_FIELDS
         }
-        return values | {"probe_headers": masked(_stored(instance))}
-
-    def clean_probe_headers(self) -> dict[str, str]:
-        """Put the stored values back where their dots were left standing."""
-        return unmasked(self.cleaned_data["probe_headers"], _stored(self.instance))
+        return values | {"probe_headers": masked(stored_headers(instance))}
 
     def clean(self) -> dict[str, Any]:
-        """Refuse to send stored headers to another host than the one for which they were written."""
+        """Put the stored values back where their dots were left standing, unless those lead to another host."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if DOTS in (cleaned.get("probe_headers") or {}).values():
-            self.add_error("probe_headers", _("There is no stored value behind these dots; write it out."))
-        elif self._keeps_a_secret() and _origin(cleaned.get("probe_url")) != _origin(self.instance.probe_url):
-            sentence = _("The usage endpoint is on another host. Write the headers anew: the stored ones stay with it.")
-            self.add_error("probe_headers", sentence)
+        typed = cleaned.get("probe_headers") or {}
+        if fault := fault_of_dots(typed, self.instance, cleaned.get("probe_url")):
+            self.add_error("probe_headers", fault)
+        elif "probe_headers" in cleaned:
+            cleaned["probe_headers"] = unmasked(typed, stored_headers(self.instance))
         return cleaned
 
     def store(self, quota: Quota, *, now: datetime, actor: str) -> None:
@@ -158,10 +151,6 @@ class QuotaForm(VersionLockedForm):
         else:
             expected = self.cleaned_data["expected_version"]
             defining.save_changes(quota, expected_version=expected, now=now, actor=actor)
-
-    def _keeps_a_secret(self) -> bool:
-        typed = self.data.get(self.add_prefix("probe_headers"), "")
-        return bool(self.instance.probe_headers) and DOTS in typed
 
     def _offer_parents(self) -> None:
         parents: Any = self.fields["parent"]
@@ -186,16 +175,3 @@ class QuotaForm(VersionLockedForm):
         for name, sentences in refusal.message_dict.items():
             if name not in self.errors:
                 self.add_error(name if name in self.fields else None, sentences)
-
-
-def _origin(address: str | None) -> tuple[str, str]:
-    parts = urlsplit(address or "")
-    return parts.scheme, parts.netloc
-
-
-def _stored(quota: Quota) -> dict[str, str]:
-    """Return the stored headers; of those that no key reads nothing is left to show or to keep."""
-    try:
-        return quota.revealed_headers()
-    except UnreadableSecret:
-        return {}

@@ -12,7 +12,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.filters import OrderingFilter
 from rest_framework.request import Request
 
+from project.kit.admin import Question
 from project.kit.api.pagination import Pages
+from project.kit.clock import database_now
 
 PAGING = frozenset({"ordering", Pages.cursor_query_param, Pages.page_size_query_param})
 
@@ -64,6 +66,18 @@ class RowFilter(django_filters.Filter):
     """Rows that belong to another one, by its number. A NumberFilter would take 1.5 for 1."""
 
     field_class = forms.IntegerField
+
+
+class ShowFilter(django_filters.ChoiceFilter):
+    """`?show=overdue`: rows that answer a question which people ask of the list in the control panel."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.conditions = {question.name: question.condition for question in questions}
+        super().__init__(choices=[(question.name, question.label) for question in questions])
+
+    def filter(self, qs: QuerySet[Any], value: str) -> QuerySet[Any]:
+        """Return those rows."""
+        return qs.filter(self.conditions[value](database_now())) if value else qs
 
 
 class LabelFilter(django_filters.CharFilter):

@@ -33,8 +33,9 @@ def filled(form_class: type[ReasonForm], said: Any, *, row: Model, now: datetime
     if not isinstance(said, Mapping):
         raise ValidationError(gettext("Write a JSON object."))
     given = {name: value for name, value in said.items() if value is not None}
-    form = form_class(given, row=row, now=now)
-    misfits = {name: sentence for name, value in given.items() if (sentence := _misfit(form.fields.get(name), value))}
+    form = form_class({**_hidden(form_class), **given}, row=row, now=now)
+    asked = {name: field for name, field in form.fields.items() if not field.widget.is_hidden}
+    misfits = {name: sentence for name, value in given.items() if (sentence := _misfit(asked.get(name), value))}
     if misfits:
         raise ValidationError(misfits)
     if form.errors:
@@ -44,13 +45,19 @@ def filled(form_class: type[ReasonForm], said: Any, *, row: Model, now: datetime
 
 def schema_of(form_class: type[ReasonForm]) -> dict[str, Any]:
     """Return the JSON schema of the form."""
-    fields: Mapping[str, forms.Field] = form_class.base_fields
+    fields = {name: field for name, field in form_class.base_fields.items() if not field.widget.is_hidden}
     required = [name for name, field in fields.items() if field.required]
     return {
         "type": "object",
         "properties": {name: _property(field) for name, field in fields.items()},
         **({"required": required} if required else {}),
     }
+
+
+def _hidden(form_class: type[ReasonForm]) -> dict[str, Any]:
+    """Return what a page would send along without a person seeing it."""
+    hidden = {name: field.initial for name, field in form_class.base_fields.items() if field.widget.is_hidden}
+    return {name: initial() if callable(initial) else initial for name, initial in hidden.items()}
 
 
 def _misfit(field: forms.Field | None, value: Any) -> str:
