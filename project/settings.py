@@ -120,6 +120,10 @@ TIME_ZONE = os.environ.get("TIDELINE_TIME_ZONE", "UTC")  # how the admin shows i
 LANGUAGE_CODE = os.environ.get("TIDELINE_LANGUAGE", "en")
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "project" / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 86_400  # the browser remembers what was chosen in the user menu
+LANGUAGE_COOKIE_SECURE = not PLAIN_HTTP
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 
 STATIC_URL = "static/"
 STATIC_ROOT = None if PLAIN_HTTP else BASE_DIR / "staticfiles"
