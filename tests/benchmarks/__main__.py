@@ -14,6 +14,7 @@ from tests.benchmarks import (
     initialize,
     limiter,
     memory,
+    panel,
     poll,
     resume,
     runs,
@@ -39,6 +40,7 @@ BENCHMARKS: Mapping[str, Callable[[Options], list[Measurement]]] = {
     "dispatch": dispatch.measure,
     "poll": poll.measure,
     "utilisation": utilisation.measure,
+    "panel": panel.measure,
 }
 
 
