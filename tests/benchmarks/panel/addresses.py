@@ -28,6 +28,8 @@ def lists(client: Client) -> Iterator[str]:
     for model, model_admin in admin.site._registry.items():
         plain = _address(model, "changelist")
         context = client.get(plain).context
+        if context is None:  # it leads to another list
+            continue
         if "cl" not in context:  # a list of our own, which is neither filtered nor ordered
             yield plain
             continue
