@@ -9,33 +9,40 @@ from rest_framework.decorators import action as routed
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from project.kit.admin import ObjectAction, ObjectActionsMixin
+from project.kit.admin import Done, ObjectAction, ObjectActionsMixin
 from project.kit.admin.object_actions import Refused
 from project.kit.api.forms import filled
 from project.kit.api.idempotency import answered_once
 from project.kit.api.problems import Conflict
+from project.kit.api.serializers import RowSerializer
 from project.kit.clock import database_now
 
 
-def offered(action: ObjectAction) -> Callable[..., Response]:
+def offered(action: ObjectAction, *, opens: type[RowSerializer] | None = None) -> Callable[..., Response]:
     """Return the method of a resource that performs the action on one of its rows, and answers with the row as it is
     then. It has to be named as the action is.
+
+    Args:
+        opens: of an action that opens another row, what shows that one: with it is answered instead.
     """
 
     def perform(view: Any, request: Request, **kwargs: Any) -> Response:
         row = view.get_object()
-        perform_action(request, action, row, request.data)
+        done = perform_action(request, action, row, request.data)
+        if opens is not None and done.show is not None:
+            done.show.refresh_from_db()
+            return Response(opens(done.show).data, status=201)
         return Response(view.shown(row.pk))
 
     perform.__name__ = action.name.replace("-", "_")
     perform.offers = action  # type: ignore[attr-defined]  # for the schema
-    return routed(detail=True, methods=["post"], url_path=action.name, permission=action.permission)(
+    return routed(detail=True, methods=["post"], url_path=action.name, permission=action.permission, opens=opens)(
         answered_once()(perform)
     )
 
 
-def perform_action(request: Request, action: ObjectAction, row: Model, said: Any) -> None:
-    """Perform the action as the control panel does.
+def perform_action(request: Request, action: ObjectAction, row: Model, said: Any) -> Done:
+    """Perform the action as the control panel does, and return what came of it.
 
     Args:
         said: what its form is filled in with.
@@ -47,6 +54,6 @@ def perform_action(request: Request, action: ObjectAction, row: Model, said: Any
     panel = cast(ObjectActionsMixin, site.get_model_admin(type(row)))
     form = filled(action.form, said, row=row, now=database_now())
     try:
-        panel.perform(request._request, action, row.pk, panel.seen(row), form)
+        return panel.perform(request._request, action, row.pk, panel.seen(row), form)
     except Refused as refusal:
         raise Conflict(str(refusal)) from refusal

@@ -26,6 +26,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from project.kit.api.idempotency import answered_once
 from project.kit.api.problems import Conflict
+from project.kit.api.serializers import RowSerializer
 from project.kit.api.versions import etag, expected_version
 from project.kit.audit import token_named
 from project.kit.clock import database_now
@@ -55,6 +56,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
         filterset_class: the filters of the list.
         ordering_fields: the columns by which the list can be ordered: each has an index and no nulls.
         permission: of a route of its own, what it needs; the others need what Django calls their verb.
+        opens: of a route of its own, what shows the row that it opens, with which it answers.
         permissions: of the verbs of HTTP, what one needs where that is another permission.
         governed_by: whose permissions count, where they are not those of the rows.
     """
@@ -64,6 +66,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
     ordering = "-id"
     ordering_fields: Sequence[str] = ("id",)
     permission = ""
+    opens: type[RowSerializer] | None = None
     permissions: Mapping[str, str] = {}
     governed_by: type[Model] | None = None
     lookup_value_converter = "int"
@@ -71,9 +74,12 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
 
     def needed_permissions(self) -> list[tuple[str, ...]]:
         """Return what the caller needs: of each of these, one. Whoever acts on a row is shown it, so may look."""
-        looking = (self._permission("view"), self._permission("change"))
-        own = self.permission or self.permissions.get(self.action) or self._permission_of_verb()
-        return [looking, (own,)] if own else [looking]
+        needed = [_looking_at(self.governed_by or self.get_queryset().model)]
+        if own := self.permission or self.permissions.get(self.action) or self._permission_of_verb():
+            needed.append((own,))
+        if self.opens:
+            needed.append(_looking_at(self.opens.Meta.model))
+        return list(dict.fromkeys(needed))
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows that were asked for, of a list; a single row has no filters."""
@@ -106,11 +112,18 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
         LogEntry.objects.log_actions(user_id, rows, flag, f"{words} {token_named(self.request)}".strip())
 
     def _permission_of_verb(self) -> str:
-        return self._permission(VERBS[self.action]) if self.action in VERBS else ""
+        if self.action not in VERBS:
+            return ""
+        return permission_to(VERBS[self.action], self.governed_by or self.get_queryset().model)
 
-    def _permission(self, verb: str) -> str:
-        meta = (self.governed_by or self.get_queryset().model)._meta
-        return f"{meta.app_label}.{verb}_{meta.model_name}"
+
+def permission_to(verb: str, model: type[Model]) -> str:
+    """Return what Django calls the permission for a verb on rows of a model."""
+    return f"{model._meta.app_label}.{verb}_{model._meta.model_name}"
+
+
+def _looking_at(model: type[Model]) -> tuple[str, ...]:
+    return (permission_to("view", model), permission_to("change", model))
 
 
 class Creating(Resource):

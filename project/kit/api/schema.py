@@ -57,6 +57,10 @@ class ResourceSchema(AutoSchema):
         offers = getattr(self._method, "offers", None)
         return {"application/json": schema_of(offers.form)} if offers else super().get_request_serializer()
 
+    def get_response_serializers(self) -> Any:
+        """Return what the answer is; an action that opens another row answers with that one."""
+        return {201: self.view.opens} if self.view.opens else super().get_response_serializers()
+
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         problem = self._get_response_for_code(ProblemSerializer, "default", [CONTENT_TYPE], direction)  # type: ignore[no-untyped-call]
