@@ -67,6 +67,9 @@ class Verb(BaseCommand):
             if options["json"]:
                 self.stdout.write(json.dumps({"error": str(refusal)}, ensure_ascii=False))
             raise
+        except KeyboardInterrupt:
+            self.stderr.write("Interrupted.")
+            sys.exit(Status.INTERRUPTED)
         self._tell(told, as_json=options["json"])
         if told.status != Status.DONE:
             sys.exit(told.status)

@@ -241,7 +241,7 @@ def back_to_default(key: str) -> bool:
 
 def _refuse_the_mode(key: str) -> None:
     if key == MODE_KEY:
-        raise ValidationError({"value": f"{key} is changed by a cut-over alone. Start one: polling_cutover, or admin."})
+        raise ValidationError({"value": f"{key} is changed by a cut-over alone. Start one: polling_mode, or admin."})
 
 
 def renamed(before: str, after: str) -> migrations.RunSQL:

@@ -1,9 +1,6 @@
 """`manage.py polling_init`: build the live order of carrier accounts from their rows."""
 
-import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +8,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from project.kit import commands
+from project.kit.bars import bars
 from project.kit.commands import Status, Told, actor
 from scheduler.polling import connecting
 from scheduler.polling.fleet import initializing
@@ -20,7 +18,6 @@ from scheduler.polling.management.lookups import find_accounts
 from scheduler.polling.models import CarrierAccount
 
 NONE_YET = "There is no active account yet."
-Tell = Callable[[int, int], None]
 
 
 class Command(commands.Verb):
@@ -46,7 +43,7 @@ class Command(commands.Verb):
         accounts, redis = find_accounts(options["accounts"]), connecting.client()
         if options["progress"]:
             return _told_of_progress(redis, accounts)
-        with _bars(shown=sys.stderr.isatty() and not options["json"]) as bar_of:
+        with bars(wanted=not options["json"]) as bar_of:
             rebuilt = [
                 initializing.rebuild(
                     redis,
@@ -59,22 +56,6 @@ class Command(commands.Verb):
                 for account in accounts
             ]
         return _told({account.pk: account.name for account in accounts}, rebuilt)
-
-
-@contextmanager
-def _bars(*, shown: bool) -> Iterator[Callable[[str], Tell]]:
-    """Yield what makes a bar for an account; where nobody sees it, none is drawn."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), disable=not shown) as progress:
-
-        def bar_of(name: str) -> Tell:
-            task = progress.add_task(name, total=None)
-            return lambda done, total: progress.update(task, completed=done, total=total)
-
-        yield bar_of
 
 
 def _told(names: dict[int, str], rebuilt: list[Rebuilt]) -> Told:

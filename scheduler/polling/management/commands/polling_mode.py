@@ -1,4 +1,4 @@
-"""`manage.py polling_cutover`: begin a cut-over to another way of deciding, and watch it."""
+"""`manage.py polling_mode`: begin a cut-over to another way of deciding, and watch it."""
 
 import time
 from argparse import ArgumentParser

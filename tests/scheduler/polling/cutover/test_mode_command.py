@@ -1,4 +1,4 @@
-"""`manage.py polling_cutover` begins a cut-over, tells how far it is, and waits for its end."""
+"""`manage.py polling_mode` begins a cut-over, tells how far it is, and waits for its end."""
 
 import json
 from io import StringIO
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 def said(*arguments: str) -> str:
     """Return what the command says."""
     output = StringIO()
-    call_command("polling_cutover", *arguments, stdout=output, stderr=StringIO())
+    call_command("polling_mode", *arguments, stdout=output, stderr=StringIO())
     return output.getvalue()
 
 
