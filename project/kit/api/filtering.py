@@ -1,11 +1,13 @@
 """Filters and order of lists. What is asked for and not known is refused: a misspelt filter would answer with all."""
 
 from collections.abc import Sequence
+from datetime import UTC
 from typing import Any
 
 import django_filters
 from django import forms
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.exceptions import ValidationError
@@ -66,6 +68,21 @@ class RowFilter(django_filters.Filter):
     """Rows that belong to another one, by its number. A NumberFilter would take 1.5 for 1."""
 
     field_class = forms.IntegerField
+
+
+class UtcField(django_filters.fields.IsoDateTimeField):
+    """An instant in ISO 8601."""
+
+    def to_python(self, value: Any) -> Any:
+        """Return the instant."""
+        with timezone.override(UTC):
+            return super().to_python(value)
+
+
+class InstantFilter(django_filters.IsoDateTimeFilter):
+    """Rows by an instant; one without an offset is taken as UTC, whatever the viewer's zone."""
+
+    field_class = UtcField
 
 
 class ShowFilter(django_filters.ChoiceFilter):
