@@ -61,8 +61,8 @@ def _next(explanation: Explanation, now: datetime) -> SafeString:
     if not explanation.next_step:
         return SafeString()
     if explanation.next_at is None:
-        return format_html("{}.", explanation.next_step)
-    return format_html("{} {}.", explanation.next_step, when(explanation.next_at, now))
+        return format_html(_("{}."), explanation.next_step)
+    return format_html(_("{} {}."), explanation.next_step, when(explanation.next_at, now))
 
 
 def _row(row: RowRef) -> SafeString:

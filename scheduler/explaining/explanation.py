@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from scheduler import wording
 
 
@@ -122,14 +124,17 @@ class Explanation:
 
 def next_in_words(explanation: Explanation, now: datetime) -> str:
     """Return what happens next as a sentence, its time by the clocks of the explanation's zone."""
-    at = explanation.next_at
+    at, said = explanation.next_at, {"step": explanation.next_step}
     if not explanation.next_step or at is None:
-        return f"{explanation.next_step}." if explanation.next_step else ""
-    return f"{explanation.next_step} at {wording.local(at, explanation.zone)} ({from_now(at, now)})."
+        return _("%(step)s.") % said if explanation.next_step else ""
+    said |= {"at": wording.local(at, explanation.zone), "from_now": from_now(at, now)}
+    return _("%(step)s at %(at)s (%(from_now)s).") % said
 
 
 def from_now(at: datetime, now: datetime) -> str:
     """Return how far an instant is away: `in 5 min`, `5 min ago`."""
     if abs(at - now) < timedelta(seconds=1):
-        return "now"
-    return f"in {wording.duration(at - now)}" if at > now else f"{wording.duration(now - at)} ago"
+        return _("now")
+    if at > now:
+        return _("in %(span)s") % {"span": wording.duration(at - now)}
+    return _("%(span)s ago") % {"span": wording.duration(now - at)}

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from scheduler import wording
 from scheduler.explaining.due_times import ScheduleFacts
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
@@ -42,15 +44,17 @@ def explain_fire_facts(facts: FireFacts) -> Explanation:
     rows = [RowRef("fire", facts.fire.pk), *([RowRef("run", named)] if named else [])]
     if facts.made_up is not None:
         rows.append(RowRef("fire", facts.made_up.pk))
-    text = f"{facts.about.name} started no run for {facts.about.at(facts.at)}.{sentence(facts.fire.reason)}"
-    return facts.about.answer(situation, text, rows=tuple(rows))
+    text = _("%(schedule)s started no run for %(at)s.")
+    text %= {"schedule": facts.about.name, "at": facts.about.at(facts.at)}
+    return facts.about.answer(situation, f"{text}{sentence(facts.fire.reason)}", rows=tuple(rows))
 
 
 # --- it started a run ------------------------------------------------------------------------------------------
 
 
 def _started(facts: FireFacts) -> Explanation:
-    situation, text = _how_it_started(facts, f"run #{facts.run.pk}" if facts.run else "a run, which is gone")
+    run = _("run #%(id)s") % {"id": facts.run.pk} if facts.run else _("a run, which is gone")
+    situation, text = _how_it_started(facts, run)
     rows = [RowRef("fire", facts.fire.pk)]
     if facts.run is not None:
         rows.append(RowRef("run", facts.run.pk))
@@ -61,28 +65,38 @@ def _started(facts: FireFacts) -> Explanation:
 
 def _how_it_started(facts: FireFacts, run: str) -> tuple[Situation, str]:
     about, fire = facts.about, facts.fire
-    at = about.at(fire.fire_at)
-    if fire.kind in (FireKind.MANUAL, FireKind.BACKFILL):
-        by = "by hand" if fire.kind == FireKind.MANUAL else "for a backfill"
-        return Situation.FIRED, f"{fire.actor} started {run} of {about.name} {by} at {at}.{sentence(fire.reason)}"
+    said = {"schedule": about.name, "run": run, "at": about.at(fire.fire_at), "who": fire.actor}
+    if fire.kind == FireKind.MANUAL:
+        text = _("%(who)s started %(run)s of %(schedule)s by hand at %(at)s.") % said
+        return Situation.FIRED, text + sentence(fire.reason)
+    if fire.kind == FireKind.BACKFILL:
+        text = _("%(who)s started %(run)s of %(schedule)s for a backfill at %(at)s.") % said
+        return Situation.FIRED, text + sentence(fire.reason)
     if facts.opened is not None and facts.opened.reason != fire.reason:
-        return Situation.MOVED, f"{about.name} opened {run} for {at}, for a later day.{sentence(facts.opened.reason)}"
+        text = _("%(schedule)s opened %(run)s for %(at)s, for a later day.") % said
+        return Situation.MOVED, text + sentence(facts.opened.reason)
     if facts.off_plan is not None:
         return Situation.OFF_PLAN, _off_plan(facts, facts.off_plan, run)
     if fire.kind == FireKind.MISFIRE:
         late = wording.duration(fire.recorded_at - fire.fire_at)
-        text = f"{about.name} opened {run} for {at} {late} late: no scan had fired it in time."
-        return Situation.MADE_UP_LATE, text
-    return Situation.FIRED, f"{about.name} fired on time at {at} and opened {run}."
+        text = _("%(schedule)s opened %(run)s for %(at)s %(late)s late: no scan had fired it in time.")
+        return Situation.MADE_UP_LATE, text % {**said, "late": late}
+    return Situation.FIRED, _("%(schedule)s fired on time at %(at)s and opened %(run)s.") % said
 
 
 def _off_plan(facts: FireFacts, earlier: TaskRun, run: str) -> str:
-    about, at = facts.about, facts.about.at(facts.fire.fire_at)
-    began = about.at(earlier.started_at) if earlier.started_at else "an unknown time"
-    return (
-        f"{about.name} opened {run} for {at}, although run #{earlier.pk} had done the work of {earlier.stat_date}:"
-        f" that one began at {began}, before the planned time, so it does not count as the planned run."
-    )
+    about = facts.about
+    return _(
+        "%(schedule)s opened %(run)s for %(at)s, although run #%(earlier)s had done the work of %(day)s: that one "
+        "began at %(began)s, before the planned time, so it does not count as the planned run."
+    ) % {
+        "schedule": about.name,
+        "run": run,
+        "at": about.at(facts.fire.fire_at),
+        "earlier": earlier.pk,
+        "day": earlier.stat_date,
+        "began": about.at(earlier.started_at) if earlier.started_at else _("an unknown time"),
+    }
 
 
 # --- it started none -------------------------------------------------------------------------------------------

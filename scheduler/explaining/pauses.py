@@ -5,19 +5,20 @@ read.
 from dataclasses import replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from project.kit.sentences import together
 from quotas import availability
 from quotas.models import Quota
 from quotas.states import Kind
 from scheduler import quiet_hours
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
-from scheduler.explaining.needs import need_in_words
+from scheduler.explaining.needs import amount_of, need_in_words
 from scheduler.explaining.quota_facts import Need
 from scheduler.explaining.run_facts import RunFacts, sentence
 from scheduler.models import Pause
 from scheduler.states import EventTrigger
-
-UNTOLD = "It goes on when its quota is back, or when a person resumes it"
-TRIES_OTHERS = "for all that wait for it: they go on once it has got through"
 
 
 def explain_paused(facts: RunFacts, now: datetime) -> Explanation:
@@ -45,18 +46,18 @@ def explain_resuming(facts: RunFacts, launch: Explanation, now: datetime) -> Exp
     deadline = facts.run.deadline_at
     if deadline is None:
         return launch
-    answer = f"{_resumed(facts)} {launch.answer}"
+    answer = together(_resumed(facts), launch.answer)
     if deadline <= now:
         return replace(
             launch,
             situation=Situation.RESUMING,
-            answer=f"{answer} No worker has begun it by its deadline, {facts.at(deadline)}.",
-            next_step="The next scan pauses it again; it is resumed after a delay",
+            answer=together(answer, _("No worker has begun it by its deadline, %(at)s.") % {"at": facts.at(deadline)}),
+            next_step=_("The next scan pauses it again; it is resumed after a delay"),
             next_at=None,
         )
-    fallback = f"If no worker has begun it by {facts.at(deadline)}, it is paused again and resumed after a delay."
+    fallback = _("If no worker has begun it by %(at)s, it is paused again and resumed after a delay.")
     situation = Situation.RESUMING if launch.situation in _ON_ITS_WAY else launch.situation
-    return replace(launch, situation=situation, answer=f"{answer} {fallback}")
+    return replace(launch, situation=situation, answer=together(answer, fallback % {"at": facts.at(deadline)}))
 
 
 _ON_ITS_WAY = (Situation.DUE, Situation.HINT_ON_ITS_WAY, Situation.STARTS_LATER)
@@ -64,22 +65,34 @@ _ON_ITS_WAY = (Situation.DUE, Situation.HINT_ON_ITS_WAY, Situation.STARTS_LATER)
 
 def _resumed(facts: RunFacts) -> str:
     by = f" ({EventTrigger(facts.event.trigger).label})" if facts.event else ""
-    return f"Run #{facts.run.pk} is resuming{facts.since()}{by}.{sentence(facts.run.reason)}{trial(facts)}"
+    resuming = _("Run #%(id)s is resuming%(since)s%(by)s.") % {"id": facts.run.pk, "since": facts.since(), "by": by}
+    return together(f"{resuming}{sentence(facts.run.reason)}", trial(facts))
 
 
 def trial(facts: RunFacts) -> str:
     """Return that the run tries a provider for the others; nothing where it does not."""
     tried = facts.quotas.tries
-    return f" It tries whether the provider of “{tried.key}” answers again, {TRIES_OTHERS}." if tried else ""
+    if tried is None:
+        return ""
+    return _(
+        "It tries whether the provider of “%(quota)s” answers again, for all that wait for it: they go on once it has "
+        "got through."
+    ) % {"quota": tried.key}
 
 
 # --- why it does not go on -------------------------------------------------------------------------------------
 
 
 def _without_rows(facts: RunFacts) -> Explanation:
-    answer = f"Run #{facts.run.pk} is paused{facts.since()}: its quota is used up.{sentence(facts.run.reason)}"
-    waits_for = "its quota"
-    return Explanation(Situation.WAITING_FOR_QUOTA, answer, facts.zone, waits_for, next_step=UNTOLD, rows=facts.rows())
+    paused = _("Run #%(id)s is paused%(since)s: its quota is used up.") % {"id": facts.run.pk, "since": facts.since()}
+    return Explanation(
+        Situation.WAITING_FOR_QUOTA,
+        f"{paused}{sentence(facts.run.reason)}",
+        facts.zone,
+        waits_for=_("its quota"),
+        next_step=_("It goes on when its quota is back, or when a person resumes it"),
+        rows=facts.rows(),
+    )
 
 
 def _above_limit(facts: RunFacts, need: Need, now: datetime) -> Explanation:
@@ -88,41 +101,44 @@ def _above_limit(facts: RunFacts, need: Need, now: datetime) -> Explanation:
         facts,
         now,
         Situation.NEED_ABOVE_LIMIT,
-        waits_for=f"a higher limit of “{link.key}”",
-        next_step=f"Nothing resumes it: raise the limit of “{link.key}” to {need.amount:,} or more, or cancel the run",
+        waits_for=_("a higher limit of “%(quota)s”") % {"quota": link.key},
+        next_step=_("Nothing resumes it: raise the limit of “%(quota)s” to %(amount)s or more, or cancel the run")
+        % {"quota": link.key, "amount": f"{need.amount:,}"},
     )
 
 
 _HELD = {
-    Pause.Held.AGREEMENT: "It is held: its schedule lets a paused run go on only after a person agreed.",
-    Pause.Held.LIMIT: "It is held: it was resumed {count} times, as often as its schedule lets it go on by itself.",
-    Pause.Held.SETBACKS: "It is held: it was resumed {setbacks} times in a row and got nowhere.",
+    Pause.Held.AGREEMENT: gettext_noop("It is held: its schedule lets a paused run go on only after a person agreed."),
+    Pause.Held.LIMIT: gettext_noop(
+        "It is held: it was resumed %(count)s times, as often as its schedule lets it go on by itself."
+    ),
+    Pause.Held.SETBACKS: gettext_noop("It is held: it was resumed %(setbacks)s times in a row and got nowhere."),
 }
 
 
 def _held(facts: RunFacts, pause: Pause, now: datetime) -> Explanation:
-    held = _HELD[Pause.Held(pause.held)].format(count=pause.resume_count, setbacks=pause.setbacks)
+    held = _(_HELD[Pause.Held(pause.held)]) % {"count": pause.resume_count, "setbacks": pause.setbacks}
     return _answer(
         facts,
         now,
         Situation.HELD,
         extra=held,
-        waits_for="a person who resumes it",
-        next_step="Once a person has resumed it, it goes on as soon as its quotas allow it",
+        waits_for=_("a person who resumes it"),
+        next_step=_("Once a person has resumed it, it goes on as soon as its quotas allow it"),
     )
 
 
 def _behind(facts: RunFacts, now: datetime) -> Explanation:
     blocker = facts.blocker
-    number, state = (blocker.pk, blocker.get_state_display()) if blocker else (0, "")
+    said = {"id": blocker.pk if blocker else 0, "state": blocker.get_state_display() if blocker else ""}
     return _answer(
         facts,
         now,
         Situation.QUEUED,
-        extra=f"Before it goes run #{number}, which is {state}: they are not to run at once.",
-        waits_for=f"run #{number} ({state})",
-        next_step=f"When run #{number} has ended, it goes on as soon as its quotas allow it",
-        rows=(RowRef("run", number),),
+        extra=_("Before it goes run #%(id)s, which is %(state)s: they are not to run at once.") % said,
+        waits_for=_("run #%(id)s (%(state)s)") % said,
+        next_step=_("When run #%(id)s has ended, it goes on as soon as its quotas allow it") % said,
+        rows=(RowRef("run", blocker.pk if blocker else 0),),
     )
 
 
@@ -132,8 +148,8 @@ def _delayed(facts: RunFacts, pause: Pause, not_before: datetime, now: datetime)
         now,
         Situation.RESUME_DELAYED,
         extra=_why_delayed(facts, pause, not_before, now),
-        waits_for="its delay",
-        next_step="If its quotas allow it by then, it goes on",
+        waits_for=_("its delay"),
+        next_step=_("If its quotas allow it by then, it goes on"),
         next_at=not_before,
     )
 
@@ -141,24 +157,26 @@ def _delayed(facts: RunFacts, pause: Pause, not_before: datetime, now: datetime)
 def _why_delayed(facts: RunFacts, pause: Pause, not_before: datetime, now: datetime) -> str:
     schedule = facts.schedule
     if schedule is not None and quiet_hours.end_of_quiet(schedule, now) == not_before:
-        return f"Its schedule has quiet hours until {facts.at(not_before)}."
+        return _("Its schedule has quiet hours until %(at)s.") % {"at": facts.at(not_before)}
+    if pause.setbacks == 1:
+        return _("It was resumed once and got nowhere, so it waits longer each time.")
     if pause.setbacks:
-        times = "once" if pause.setbacks == 1 else f"{pause.setbacks} times in a row"
-        return f"It was resumed {times} and got nowhere, so it waits longer each time."
-    return "It was paused so often within an hour that it waits until the hour has passed."
+        text = _("It was resumed %(count)s times in a row and got nowhere, so it waits longer each time.")
+        return text % {"count": pause.setbacks}
+    return _("It was paused so often within an hour that it waits until the hour has passed.")
 
 
 def _waiting(facts: RunFacts, now: datetime) -> Explanation:
     refusing = [link for need in facts.quotas.needs if (link := need.refused_by(now))]
     place = facts.quotas.place
-    kept = f" {place.obstacle}" if place is not None and place.obstacle and not refusing else ""
+    kept = place.obstacle if place is not None and not refusing else ""
     expected = facts.quotas.expected_at(now)
     next_step, next_at = _next(facts, refusing, expected, now)
     return _answer(
         facts,
         now,
         _situation(refusing, now),
-        extra=f"{_turn(facts)}{kept}".strip(),
+        extra=together(_turn(facts), kept),
         next_step=next_step,
         next_at=next_at,
     )
@@ -176,28 +194,30 @@ def _turn(facts: RunFacts) -> str:
     quotas = facts.quotas
     if quotas.number == 0 or quotas.waiting < 2:
         return ""
-    return f"It is number {quotas.number} of the {quotas.waiting:,} that wait for “{quotas.needs[0].quota.key}”."
+    text = _("It is number %(number)s of the %(count)s that wait for “%(quota)s”.")
+    return text % {"number": quotas.number, "count": f"{quotas.waiting:,}", "quota": quotas.needs[0].quota.key}
 
 
 def _next(
     facts: RunFacts, refusing: list[Quota], expected: datetime | None, now: datetime
 ) -> tuple[str, datetime | None]:
     if expected is not None and expected > now:
-        return "It is expected to go on", expected
+        return _("It is expected to go on"), expected
     if not refusing and (facts.quotas.place is None or facts.quotas.place.goes_on):
         check = facts.quotas.needs[0].quota.next_check_at
-        return "It fits: the next scan resumes it, at the latest the fallback poll", check
-    return next((_remedy(link, now) for link in refusing), "It goes on as soon as its turn comes"), None
+        return _("It fits: the next scan resumes it, at the latest the fallback poll"), check
+    return next((_remedy(link, now) for link in refusing), _("It goes on as soon as its turn comes")), None
 
 
 def _remedy(link: Quota, now: datetime) -> str:
+    text = _("It goes on when “%(quota)s” is back; when that is, is not known")
     if availability.is_blocked(link, now) or link.provider_unverified:
-        return f"It goes on when the provider of “{link.key}” has been seen to answer again"
-    if link.limit == 0:
-        return f"It goes on when somebody raises the limit of “{link.key}”"
-    if link.kind == Kind.CAPACITY:
-        return f"It goes on when “{link.key}” is topped up, or its limit raised"
-    return f"It goes on when “{link.key}” is back; when that is, is not known"
+        text = _("It goes on when the provider of “%(quota)s” has been seen to answer again")
+    elif link.limit == 0:
+        text = _("It goes on when somebody raises the limit of “%(quota)s”")
+    elif link.kind == Kind.CAPACITY:
+        text = _("It goes on when “%(quota)s” is topped up, or its limit raised")
+    return text % {"quota": link.key}
 
 
 def _answer(
@@ -212,16 +232,18 @@ def _answer(
     rows: tuple[RowRef, ...] = (),
 ) -> Explanation:
     needs = facts.quotas.needs
-    unlaunched = "" if facts.run.attempt_count else ", without having been launched"
+    paused = _("Run #%(id)s is paused%(since)s.")
+    if not facts.run.attempt_count:
+        paused = _("Run #%(id)s is paused%(since)s, without having been launched.")
     said = [
-        f"Run #{facts.run.pk} is paused{facts.since()}{unlaunched}.",
+        paused % {"id": facts.run.pk, "since": facts.since()},
         *(need_in_words(need, facts.zone, now) for need in needs),
     ]
     return Explanation(
         situation,
-        " ".join([*said, *([extra] if extra else [])]),
+        together(*said, extra),
         facts.zone,
-        waits_for or ", ".join(f"{need.amount:,} of “{need.quota.key}”" for need in needs),
+        waits_for or ", ".join(amount_of(need) for need in needs),
         next_step=next_step,
         next_at=next_at,
         rows=facts.rows(*rows, *(RowRef("quota", need.quota.pk) for need in needs)),

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from scheduler import wording
 from scheduler.explaining.explanation import RowRef
 from scheduler.explaining.quota_facts import NO_QUOTAS, QuotaFacts
@@ -51,8 +53,8 @@ class RunFacts:
         return RowRef("attempt", self.attempt.pk) if self.attempt else None
 
     def since(self) -> str:
-        """Return since when it is where it is."""
-        return f" since {self.at(self.event.at)}" if self.event else ""
+        """Return since when it is where it is, to be put behind that."""
+        return _(" since %(at)s") % {"at": self.at(self.event.at)} if self.event else ""
 
     def rows(self, *more: RowRef | None) -> tuple[RowRef, ...]:
         """Return the run's row, more of them, and the event that brought it where it is."""
@@ -64,7 +66,9 @@ def silence_of(scan: Scan | None, now: datetime, zone: str) -> str:
     """Return that a scan does not run; nothing where it does, or where that is not known."""
     if scan is None or not scan.is_silent(now):
         return ""
-    return f"No scan has run since {wording.local(scan.last_at, zone)}" if scan.last_at else "No scan has ever run"
+    if scan.last_at is None:
+        return _("No scan has ever run")
+    return _("No scan has run since %(at)s") % {"at": wording.local(scan.last_at, zone)}
 
 
 def sentence(reason: str) -> str:

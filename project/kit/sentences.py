@@ -1,0 +1,15 @@
+"""Sentences for people, one behind the other."""
+
+from functools import reduce
+
+from django.utils.translation import gettext as _
+
+
+def together(*sentences: str) -> str:
+    """Return sentences as one text, with what the language puts between them; empty ones are left out."""
+    said = [sentence.strip() for sentence in sentences if sentence.strip()]
+    return reduce(_behind, said) if said else ""
+
+
+def _behind(first: str, second: str) -> str:
+    return _("%(sentence)s %(following)s") % {"sentence": first, "following": second}
