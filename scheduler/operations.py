@@ -26,12 +26,19 @@ class NotPossible(Exception):
 
 
 def run_now(
-    schedule: Schedule, *, now: datetime, actor: str, stat_date: date | None = None, reason: str = ""
+    schedule: Schedule,
+    *,
+    now: datetime,
+    actor: str,
+    stat_date: date | None = None,
+    progress_of: TaskRun | None = None,
+    reason: str = "",
 ) -> TaskRun:
     """Open a run of the schedule for now, beside its plan: the next run stays where it is.
 
     Args:
         stat_date: the data day; by default the one that the schedule gives to this instant.
+        progress_of: an ended run of the schedule with whose checkpoint it begins, for that one's data day.
 
     Raises:
         NotPossible: it was started by hand at this very moment, or its zone is not known any more.
@@ -51,6 +58,8 @@ def run_now(
         opening = _opening_by_hand(schedule, fire, now, reason)
         if stat_date is not None:
             opening = replace(opening, stat_date=stat_date)
+        if progress_of is not None:
+            opening = _with_progress_of(progress_of, opening)
         (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor=actor)
     return run
 
@@ -62,6 +71,17 @@ def _opening_by_hand(schedule: Schedule, fire: Fire, now: datetime, reason: str)
         raise NotPossible(str(error)) from error
 
 
+def _with_progress_of(run: TaskRun, opening: Opening) -> Opening:
+    return replace(
+        opening,
+        stat_date=run.stat_date,
+        progress=run.progress,
+        progress_done=run.progress_done,
+        progress_total=run.progress_total,
+        rerun_of=run,
+    )
+
+
 def run_job(
     job: str,
     params: dict[str, object],
@@ -70,8 +90,14 @@ def run_job(
     actor: str,
     zone: str = "UTC",
     stat_date: date | None = None,
+    trigger: EventTrigger = EventTrigger.MANUAL,
 ) -> TaskRun:
-    """Open a run of a job without a schedule, side by side with whatever runs."""
+    """Open a run of a job without a schedule, side by side with whatever runs.
+
+    Args:
+        zone: whose date is the data day, where none is named.
+        trigger: EventTrigger.MANUAL, or API.
+    """
     opening = Opening(
         name=job,
         job=job,
@@ -80,7 +106,7 @@ def run_job(
         planned_at=now,
         due_at=now,
     )
-    (run,) = open_runs([opening], now=now, trigger=EventTrigger.MANUAL, actor=actor)
+    (run,) = open_runs([opening], now=now, trigger=trigger, actor=actor)
     return run
 
 

@@ -100,6 +100,13 @@ def progress(run: TaskRun) -> SafeString:
     )
 
 
+def far(run: TaskRun) -> str:
+    """Return how far a run got in words; nothing where its job did not say."""
+    if run.progress_percent is not None:
+        return f"{run.progress_percent} %"
+    return "" if run.progress_done is None else f"{run.progress_done:,}"
+
+
 def took(started_at: datetime | None, finished_at: datetime | None, now: datetime) -> str:
     """Return how long something took, or takes so far."""
     if started_at is None:

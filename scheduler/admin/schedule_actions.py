@@ -8,57 +8,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from project.kit.admin import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm, absolute
-from scheduler import backfilling, cron, operations, schedules
+from scheduler import backfilling, operations, schedules
+from scheduler.admin.run_now import RUN_NOW, next_text
+from scheduler.admin.wall_clock import day_input
 from scheduler.cron import TriggerError
 from scheduler.models import Schedule
-
-
-def _day_input() -> forms.DateInput:
-    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-
-
-# --- run now ---------------------------------------------------------------------------------------------------
-
-
-class RunNowForm(ReasonForm):
-    """For which data day, and why."""
-
-    stat_date = forms.DateField(
-        label=gettext_lazy("Data day"),
-        required=False,
-        widget=_day_input(),
-    )
-    field_order = ("stat_date", "reason")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        day = _data_day(self.row, self.now) if isinstance(self.row, Schedule) else None
-        if day:
-            self.fields["stat_date"].help_text = _("Empty: %(day)s, as the schedule gives it to this moment.") % {
-                "day": day
-            }
-
-
-def _run_now_obstacle(schedule: Schedule) -> str:
-    return "" if _zone_is_known(schedule) else _("Its time zone is not known, so it has no data day. Correct it first.")
-
-
-def _run_now_consequences(schedule: Schedule, now: datetime) -> list[str]:
-    sentences = [
-        _("A run of “%(job)s” is opened, due at once. It begins from nothing.") % {"job": schedule.job},
-        _("The plan stays as it is: the next run is %(next)s.") % {"next": _next_text(schedule)},
-    ]
-    if schedule.overlap != Schedule.Overlap.ALLOW:
-        sentences.append(_("While another run of this schedule is in progress, it waits for it."))
-    return sentences
-
-
-def _run_now(schedule: Schedule, asked: Asked) -> Done:
-    run = operations.run_now(
-        schedule, now=asked.now, actor=asked.actor, stat_date=asked.values.get("stat_date"), reason=asked.reason
-    )
-    return Done(_("Run #%(id)s was opened for %(day)s.") % {"id": run.pk, "day": run.stat_date}, show=run)
-
 
 # --- pause, enable ---------------------------------------------------------------------------------------------
 
@@ -70,7 +24,7 @@ def _pause_obstacle(schedule: Schedule) -> str:
 def _pause_consequences(schedule: Schedule, now: datetime) -> list[str]:
     return [
         _("Nothing fires until somebody enables it; the next run would have been %(next)s.")
-        % {"next": _next_text(schedule)},
+        % {"next": next_text(schedule)},
         _("What falls due meanwhile is not made up: it is recorded as one skip."),
         _("Runs that are open already go on."),
     ]
@@ -107,37 +61,18 @@ def _enable(schedule: Schedule, asked: Asked) -> Done:
     return Done(_("“%(name)s” is enabled.") % {"name": schedule.name})
 
 
-def _next_text(schedule: Schedule) -> str:
-    if not schedule.enabled:
-        return _("none while it is paused")
-    return absolute(schedule.next_run_at) if schedule.next_run_at else _("not planned")
-
-
-def _zone_is_known(schedule: Schedule) -> bool:
-    try:
-        cron.zone(schedule.timezone)
-    except TriggerError:
-        return False
-    return True
-
-
-def _data_day(schedule: Schedule, now: datetime) -> str | None:
-    if not _zone_is_known(schedule):
-        return None
-    return cron.stat_date(now, schedule.timezone, schedule.stat_date_offset).isoformat()
-
-
 # --- backfill --------------------------------------------------------------------------------------------------
 
 
 class BackfillForm(ReasonForm):
-    """Which days, how many at once, and why. Sent once it says how many runs that is; sent again it is confirmed."""
+    """Which days, how many at once, and why."""
 
-    first_day = forms.DateField(label=gettext_lazy("First data day"), widget=_day_input())
-    last_day = forms.DateField(label=gettext_lazy("Last data day"), widget=_day_input())
+    first_day = forms.DateField(label=gettext_lazy("First data day"), widget=day_input())
+    last_day = forms.DateField(label=gettext_lazy("Last data day"), widget=day_input())
     parallel = forms.IntegerField(
         label=gettext_lazy("At once"),
         initial=1,
+        required=False,
         min_value=1,
         max_value=1000,
         help_text=gettext_lazy("So many of its runs may be in progress at the same time."),
@@ -147,17 +82,32 @@ class BackfillForm(ReasonForm):
         required=False,
         help_text=gettext_lazy("Else days that are done, or that another backfill is to do, are left out."),
     )
-    confirmed = forms.CharField(required=False, widget=forms.HiddenInput)
     field_order = ("first_day", "last_day", "parallel", "again", "reason")
 
+    def clean_parallel(self) -> int:
+        """Return how many at once: one, where nothing is said."""
+        return self.cleaned_data["parallel"] or 1
+
     def clean(self) -> dict[str, Any]:
-        """Refuse a range that makes no sense, and one whose runs were not counted before the person's eyes."""
+        """Refuse a range of which nothing can be done."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if self.errors or not isinstance(self.row, Schedule):
+        self.days: list[date] = []
+        if not self.errors and isinstance(self.row, Schedule):
+            wanted = {name: cleaned[name] for name in ("first_day", "last_day", "parallel", "again")}
+            self.days = backfilling.days_to_do(self.row, **wanted, now=self.now)
+        return cleaned
+
+
+class CountedBackfillForm(BackfillForm):
+    """On a page. Sent once it says how many runs that is; sent again it is confirmed."""
+
+    confirmed = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a range whose runs were not counted before the person's eyes."""
+        cleaned, days = super().clean(), self.days
+        if not days:
             return cleaned
-        days = backfilling.days_to_do(
-            self.row, **{name: cleaned[name] for name in ("first_day", "last_day", "parallel", "again")}, now=self.now
-        )
         counted = f"{days[0]} {days[-1]} {len(days)} {cleaned['parallel']}"
         if cleaned["confirmed"] != counted:
             self.data = {**self.data.dict(), "confirmed": counted}  # type: ignore[attr-defined]
@@ -198,16 +148,6 @@ def _backfill(schedule: Schedule, asked: Asked) -> Done:
     return Done(_("The backfill was opened with %(count)s runs.") % {"count": backfill.runs.count()}, show=backfill)
 
 
-RUN_NOW = ObjectAction(
-    name="run-now",
-    label=gettext_lazy("Run now"),
-    permission="scheduler.run_schedule",
-    obstacle=_run_now_obstacle,
-    consequences=_run_now_consequences,
-    perform=_run_now,
-    form=RunNowForm,
-    tone="primary",
-)
 PAUSE = ObjectAction(
     name="pause",
     label=gettext_lazy("Pause"),
@@ -235,6 +175,6 @@ BACKFILL = ObjectAction(
     obstacle=_backfill_obstacle,
     consequences=_backfill_consequences,
     perform=_backfill,
-    form=BackfillForm,
+    form=CountedBackfillForm,
 )
 SCHEDULE_ACTIONS = (RUN_NOW, BACKFILL, ENABLE, PAUSE)

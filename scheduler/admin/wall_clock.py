@@ -11,6 +11,11 @@ from django.utils.dateparse import parse_datetime
 from project.kit.wall_clocks import first_instant
 
 
+def day_input() -> forms.DateInput:
+    """Return the browser's own field for a date."""
+    return forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+
+
 class WallClockInput(forms.DateTimeInput):
     """The browser's own field for a date and a time."""
 

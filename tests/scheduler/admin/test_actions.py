@@ -173,6 +173,27 @@ def test_a_run_is_opened_by_hand_for_the_day_that_was_asked_for_and_shown() -> N
     assert run.fire.actor == name_of(client)
 
 
+def test_a_run_is_opened_by_hand_from_the_checkpoint_of_an_earlier_one_for_the_day_of_that() -> None:
+    schedule, client = make_schedule(), chief()
+    failed = make_run(RunState.FAILED, ended=True, schedule=schedule, progress={"account": 7}, progress_done=7)
+    assert f"the checkpoint of #{failed.pk} for {failed.stat_date}, failed 7" in text_of(
+        client.get(action_on(schedule, "run-now"))
+    )
+    confirm(client, schedule, "run-now", begin_from=failed.pk)
+    run = TaskRun.objects.get(rerun_of=failed)
+    assert (run.stat_date, run.progress, run.progress_done) == (failed.stat_date, {"account": 7}, 7)
+
+
+def test_a_checkpoint_is_not_taken_for_another_day_nor_from_another_schedule() -> None:
+    schedule, client = make_schedule(), chief()
+    own = make_run(RunState.FAILED, ended=True, schedule=schedule, progress={"account": 7})
+    foreign = make_run(RunState.FAILED, ended=True, schedule=make_schedule(), progress={"account": 8})
+    page = confirm(client, schedule, "run-now", begin_from=own.pk, stat_date="2020-02-02")
+    assert f"The checkpoint of #{own.pk} is one of {own.stat_date}." in text_of(page)
+    assert confirm(client, schedule, "run-now", begin_from=foreign.pk).status_code == 200
+    assert TaskRun.objects.count() == 2
+
+
 def test_a_day_that_is_none_is_asked_for_again() -> None:
     schedule = make_schedule()
     response = confirm(chief(), schedule, "run-now", stat_date="someday")
