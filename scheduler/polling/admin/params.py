@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -112,6 +112,8 @@ class PollingParamsAdmin(VersionLockMixin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the accounts: what they bear stands there."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         return HttpResponseRedirect(reverse("admin:polling_carrieraccount_changelist"))
 
     def response_post_save_change(self, request: HttpRequest, obj: Model) -> HttpResponseRedirect:
