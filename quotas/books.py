@@ -81,6 +81,16 @@ class Books:
             self.enter(link, leaf, EntryKind.REFUND, amount, given[link.pk], purchase)
         return given[leaf.pk]
 
+    def begin_anew(self, quota: Quota, purchase: Purchase) -> int:
+        """Begin the running period of a quota once more, with nothing used; return what that gave its balance.
+
+        What was charged until this instant is of an earlier period from then on: refunding it gives nothing more.
+        """
+        given = quota.used
+        self.enter(quota, quota, EntryKind.RESET, given, given, purchase)
+        quota.used, quota.period_start, quota.warned_percent = 0, self.now + availability.MICROSECOND, 0
+        return given
+
     def hold(self, leaf: Quota, amount: int) -> None:
         """Count the amount, or with a minus no longer, as reserved in every link."""
         for link in self.links(leaf):

@@ -164,6 +164,25 @@ def top_up(
 
 
 @retried
+def reset(key: str, *, now: datetime, idempotency_key: str | None = None, actor: str = "", reason: str = "") -> int:
+    """Let a periodic quota begin anew before its time, at once; return what came back. Its next reset stays.
+
+    Raises:
+        QuotaError: it does not reset by the clock. UnknownQuota, BadKey: as `charge`.
+    """
+    origin = purchase(idempotency_key, actor=actor, reason=reason)
+    with transaction.atomic():
+        books, quota = open_books(key, now)
+        if quota.kind != Kind.PERIODIC:
+            raise QuotaError(f"Only a quota that resets by the clock can be reset; set the limit of “{key}” instead.")
+        if seen := _entry(quota, EntryKind.RESET, origin.key):
+            return seen.amount
+        given = books.begin_anew(quota, origin)
+        books.save(Cause.RESET)
+    return given
+
+
+@retried
 def set_limit(
     key: str,
     limit: int | None,

@@ -8,11 +8,12 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm
+from project.kit.admin import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm, absolute, seen_at
 from quotas import availability, charging, scans
 from quotas.admin import cells
 from quotas.amounts import LARGEST
 from quotas.models import LedgerEntry, Quota
+from quotas.outlook import next_reset
 from quotas.refusals import Conflict
 from quotas.states import EntryKind, Kind, Verdict
 
@@ -157,6 +158,39 @@ def _set_limit(quota: Quota, asked: Asked) -> Done:
     return Done(_("The limit is %(limit)s.") % {"limit": cells.amount(limit, quota.unit)})
 
 
+# --- reset now -------------------------------------------------------------------------------------------------
+
+
+class ResetForm(OnceForm):
+    """Why."""
+
+    entry = EntryKind.RESET
+
+
+def _reset_obstacle(quota: Quota) -> str:
+    if quota.kind != Kind.PERIODIC:
+        return _("It does not reset by the clock. Top it up, or set its limit.")
+    return "" if availability.used_at(quota, seen_at(quota)) else _("Nothing of it is used.")
+
+
+def _reset_consequences(quota: Quota, now: datetime) -> list[str]:
+    used, reset = cells.amount(availability.used_at(quota, now), quota.unit), next_reset(quota, now)
+    provider = [_("What its provider has counted stays as it is.")] if quota.provider_observed_at else []
+    return [
+        _("All that is used of it (%(used)s) comes back at once.") % {"used": used},
+        _("The next reset stays: %(when)s.") % {"when": absolute(reset) if reset else ""},
+        *provider,
+        *_what_waits(quota),
+        _("The ledger keeps who reset it, and why."),
+    ]
+
+
+def _reset(quota: Quota, asked: Asked) -> Done:
+    once = str(asked.values["once"])
+    given = charging.reset(quota.key, now=asked.now, idempotency_key=once, actor=asked.actor, reason=asked.reason)
+    return Done(_("It is reset: %(given)s came back.") % {"given": cells.amount(given, quota.unit)})
+
+
 # --- check now -------------------------------------------------------------------------------------------------
 
 
@@ -208,6 +242,15 @@ SET_LIMIT = ObjectAction(
     perform=_set_limit,
     form=LimitForm,
 )
+RESET_NOW = ObjectAction(
+    name="reset-now",
+    label=gettext_lazy("Reset now"),
+    permission="quotas.top_up_quota",
+    obstacle=_reset_obstacle,
+    consequences=_reset_consequences,
+    perform=_reset,
+    form=ResetForm,
+)
 CHECK_NOW = ObjectAction(
     name="check-now",
     label=gettext_lazy("Check now"),
@@ -217,4 +260,4 @@ CHECK_NOW = ObjectAction(
     perform=_check,
     form=ReasonForm,
 )
-QUOTA_ACTIONS = (TOP_UP, SET_LIMIT, CHECK_NOW)
+QUOTA_ACTIONS = (TOP_UP, SET_LIMIT, RESET_NOW, CHECK_NOW)

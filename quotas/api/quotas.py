@@ -18,7 +18,7 @@ from project.kit.api.resources import Creating, Patching
 from project.kit.clock import database_now
 from quotas import defining, prospects
 from quotas.admin.questions import QUOTA_QUESTIONS
-from quotas.admin.quota_actions import CHECK_NOW, SET_LIMIT, TOP_UP
+from quotas.admin.quota_actions import CHECK_NOW, RESET_NOW, SET_LIMIT, TOP_UP
 from quotas.admin.simulating import WhatIfForm
 from quotas.api.prospects import (
     OutlookSerializer,
@@ -54,6 +54,7 @@ class Quotas(Creating, Patching):
 
     top_up = offered(TOP_UP)
     set_limit = offered(SET_LIMIT)
+    reset_now = offered(RESET_NOW)
     check_now = offered(CHECK_NOW)
 
     def add(self, values: dict[str, Any], *, actor: str, now: datetime) -> Quota:

@@ -34,6 +34,10 @@ class PlainQuota:
         while self.kind == "rate" and self.used and now >= self.token_from + TOKEN:
             self.used, self.token_from = self.used - 1, self.token_from + TOKEN
 
+    def begin_anew(self) -> None:
+        """Reset before its time."""
+        self.used, self.period = 0, self.period + 1
+
     def change_rule(self, resets_each: timedelta) -> None:
         """End the present period by another rule."""
         self.resets_each = resets_each

@@ -21,6 +21,7 @@ from tests.quotas.factories import (
     audit,
     change_row,
     charged_to,
+    edges_of,
     entries_of,
     make_daily,
     make_family,
@@ -399,6 +400,34 @@ def test_only_a_capacity_with_a_limit_can_be_topped_up() -> None:
             charging.top_up(quota.key, 5, now=NOW)
     with pytest.raises(BadAmount):
         charging.top_up(make_quota(LARGEST).key, 1, now=NOW)
+
+
+def test_a_reset_before_its_time_gives_back_what_is_used_once_a_key() -> None:
+    quota = make_daily(10)
+    spend(quota, 10)
+    resets_at = now_is(quota).period_end
+    assert [charging.reset(quota.key, now=NOW, idempotency_key="ticket 7") for _ in range(2)] == [10, 10]
+    assert (now_is(quota).used, now_is(quota).period_end) == (0, resets_at)
+    assert edges_of(quota) == ["reset"]
+    spend(quota, 4)
+    assert entries_of(quota) == [("limit", 10), ("charge", -10), ("reset", 10), ("charge", -4)]
+    audit()
+
+
+def test_a_refund_of_what_was_reset_away_gives_nothing() -> None:
+    quota = make_daily(10)
+    before = spend(quota, 6)
+    charging.reset(quota.key, now=NOW)
+    spend(quota, 5)
+    assert charging.refund(quota.key, before.idempotency_key, now=NOW + SECOND) == 0
+    assert now_is(quota).used == 5
+    audit()
+
+
+def test_only_what_resets_by_the_clock_is_reset() -> None:
+    for quota in (make_quota(10), make_rate(10)):
+        with pytest.raises(QuotaError, match="Only a quota that resets by the clock"):
+            charging.reset(quota.key, now=NOW)
 
 
 def test_a_raised_limit_is_there_at_once() -> None:

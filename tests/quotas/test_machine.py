@@ -1,8 +1,9 @@
 """Whatever happens to quotas, and in whatever order, they are as on paper, and their books prove it.
 
-Hypothesis draws charges, reservations, settlements, refunds, top-ups, other limits and rules, refusals of providers and
-the passing of time; after each step the rows are compared with a plain model. `TIDELINE_TEST_EXAMPLES=5000` draws as
-many examples as that, and takes the time to look for the shortest way to what fails.
+Hypothesis draws charges, reservations, settlements, refunds, top-ups, resets, other limits and rules, refusals of
+providers and the passing of time; after each step the rows are compared with a plain model.
+`TIDELINE_TEST_EXAMPLES=5000` draws as many examples as that, and takes the time to look for the shortest way to what
+fails.
 """
 
 import os
@@ -150,6 +151,11 @@ class Quotas(RuleBasedStateMachine):
         assert root.limit is not None
         root.limit += amount
         assert charging.top_up("root", amount, now=self.now) == root.limit
+
+    @rule()
+    def reset_before_its_time(self) -> None:
+        assert charging.reset("daily", now=self.now) == self.plain.quotas["daily"].used
+        self.plain.quotas["daily"].begin_anew()
 
     @rule(preset=st.sampled_from(["hour", "day"]))
     def change_the_rule(self, preset: str) -> None:

@@ -200,6 +200,14 @@ def test_a_top_up_is_in_the_ledger_with_who_and_why(shell: Shell) -> None:
     assert (entry.amount, entry.actor, entry.reason) == (500, ME, "Invoice 114")
 
 
+def test_a_reset_gives_back_what_is_used(shell: Shell) -> None:
+    make_daily(1000, used=400, key="maps")
+    says = shell.says("quota", "reset", "maps", "--reason", "Ticket 7")
+    assert says == "Reset: 400 came back. The limit of “maps” is 1,000, 1,000 available; it is sufficient."
+    entry = LedgerEntry.objects.get(kind="reset")
+    assert (entry.amount, entry.actor, entry.reason) == (400, ME, "Ticket 7")
+
+
 def test_what_is_done_under_a_name_is_done_once(shell: Shell) -> None:
     quota = make_quota(1000, key="sms")
     for _ in range(2):

@@ -232,6 +232,18 @@ def _set_limit(options: dict[str, Any], now: datetime) -> Told:
     return _told_of(quota, now)
 
 
+def _declare_reset(parser: ArgumentParser) -> None:
+    _declare_key(parser)
+    _declare_giving(parser)
+
+
+def _reset(options: dict[str, Any], now: datetime) -> Told:
+    quota = find_quota(options["key"])
+    given = charging.reset(quota.key, now=now, idempotency_key=options["once"], **_said(options))
+    told = _told_of(quota, now)
+    return Told([f"Reset: {given:,} came back. {told.sentences[0]}"], {**told.values, "given": given})
+
+
 def _declare_refund(parser: ArgumentParser) -> None:
     _declare_key(parser)
     parser.add_argument("charge_key", metavar="CHARGE_KEY", help="key of the charge, as its ledger has it")
@@ -268,6 +280,7 @@ VERBS: dict[str, QuotaVerb] = {
     "add": QuotaVerb("Add a quota: topped up, or reset by the clock, or refilled.", _declare_add, _add),
     "top-up": QuotaVerb("Add to the limit of a capacity.", _declare_top_up, _top_up),
     "set-limit": QuotaVerb("Set the limit of a quota.", _declare_set_limit, _set_limit),
+    "reset": QuotaVerb("Reset a quota before its time; its next reset stays.", _declare_reset, _reset),
     "refund": QuotaVerb("Give a charge back, once.", _declare_refund, _refund),
     "ledger": QuotaVerb("List the latest entries of a quota's ledger.", _declare_ledger, _ledger),
     "simulate": QuotaVerb("Say who would go on with another limit; change nothing.", _declare_simulate, _simulate),

@@ -11,7 +11,7 @@ from django.test import Client
 from project.kit.clock import database_now
 from quotas import charging
 from quotas.models import LedgerEntry, Quota
-from tests.quotas.admin.desk import asked_by, charge, confirm, make_quota, page_of
+from tests.quotas.admin.desk import asked_by, charge, confirm, make_daily, make_quota, page_of
 from tests.scheduler.admin.panel import chief, text_of, told
 
 pytestmark = pytest.mark.django_db
@@ -35,6 +35,16 @@ def test_a_confirmation_that_is_sent_twice_tops_up_once() -> None:
     assert LogEntry.objects.count() == 1
     anew = confirm(client, quota, "top-up", amount="500", reason="Invoice 115")
     assert told(anew)[-1] == "Topped up by 500: the limit is 2,000."
+
+
+def test_a_confirmation_that_is_sent_twice_resets_once() -> None:
+    quota, client = make_daily(100, used=30), chief()
+    address = page_of(quota, "action", "reset-now")
+    post = asked_by(client.get(address), reason="Ticket 7")
+    client.post(address, post)
+    charge(quota, 10)
+    assert told(client.post(address, post))[-1] == "That was done already, and nothing was done a second time."
+    assert Quota.objects.get().used == 10
 
 
 @pytest.mark.parametrize(("name", "field"), [("top-up", "amount"), ("set-limit", "limit")])

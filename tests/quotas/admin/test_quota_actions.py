@@ -33,6 +33,11 @@ def a_charge() -> LedgerEntry:
     return charge(make_quota(100, parent=make_quota(None)), 30, owner="run:1")
 
 
+def a_used_day() -> Quota:
+    """Return a quota of which something is used, and that resets by the clock."""
+    return make_daily(100, used=30)
+
+
 def a_limit() -> LedgerEntry:
     """Return the entry of a quota's limit."""
     return make_quota().entries.get()
@@ -42,6 +47,7 @@ def a_limit() -> LedgerEntry:
 ACTIONS: dict[str, tuple[str, Callable[[], Model], dict[str, str], Callable[[], Model] | None]] = {
     "top-up": ("top_up_quota", make_quota, {"amount": "500"}, make_daily),
     "set-limit": ("top_up_quota", make_quota, {"limit": "20"}, None),
+    "reset-now": ("top_up_quota", a_used_day, {}, make_daily),
     "check-now": ("change_quota", make_quota, {}, None),
     "refund": ("refund_quota", a_charge, {"amount": ""}, a_limit),
 }

@@ -187,6 +187,14 @@ def test_top_ups_without_a_key_are_as_many_as_are_sent() -> None:
         assert answer.json()["limit"] == limit
 
 
+def test_a_day_is_reset_before_its_time() -> None:
+    quota = make_daily(100, used=30)
+    row = chiefs_program().post(address_of(quota, "reset-now"), {"reason": "Ticket 7"}).json()
+    assert (row["used"], row["available"], row["next_reset"]) == (0, 100, shown(quota)["next_reset"])
+    again = chiefs_program().post(address_of(quota, "reset-now"), {"reason": "Ticket 7"})
+    assert "Nothing of it is used." in problem_of(again, 409)["detail"]
+
+
 def test_a_limit_is_set_or_taken_away() -> None:
     quota = make_quota(100)
     said: dict[str, Any] = {"limit": 7, "reason": "Cheaper plan"}
