@@ -42,22 +42,30 @@ class UncountedList(ChangeList):
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """Return the rows of the list, with the columns that `for_list` adds."""
-        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        if isinstance(self.model_admin, PanelAdmin):
-            rows = self.model_admin.for_list(rows)
-        return rows
+        self.bare_rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        return self._for_list(self.bare_rows)
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page's rows."""
         self.page_num = min(max(1, self.page_num), LAST_PAGE)
-        first = (self.page_num - 1) * self.list_per_page
-        rows = list(self.queryset[first : first + self.list_per_page + 1])
+        rows = self._rows_from((self.page_num - 1) * self.list_per_page)
         self.has_next = len(rows) > self.list_per_page
         self.result_list = rows[: self.list_per_page]
         self.result_count = len(self.result_list)  # of the page: so that nobody is offered "select all"
         self.full_result_count = None
         self.can_show_all = self.multi_page = False
         self.show_admin_actions = bool(rows)
+
+    def _rows_from(self, first: int) -> list[Any]:
+        """Return the rows of the page, and the one behind it; for what is skipped, no more than its key is read."""
+        end = first + self.list_per_page + 1
+        if first == 0:
+            return list(self.queryset[:end])
+        keys = list(self.bare_rows.values_list("pk", flat=True)[first:end])
+        return list(self.queryset.filter(pk__in=keys))
+
+    def _for_list(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return self.model_admin.for_list(rows) if isinstance(self.model_admin, PanelAdmin) else rows
 
     @property
     def previous_page_query(self) -> str:
