@@ -13,6 +13,7 @@ from typing import Protocol
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from structlog.contextvars import bound_contextvars
 
 from alerts import digesting, failing, quiet
 from alerts.channels.base import Verdict
@@ -70,15 +71,22 @@ def serve(channel_id: int, *, send: Send, clock: Callable[[], datetime]) -> int:
     sent = 0
     try:
         while (now := clock()) < began_at + TURN and (parcel := _pack(channel, now)):
-            began = clock()
-            verdict, status = send(channel, parcel.message)
-            _settle(parcel, verdict, status, began, clock())
+            verdict = _deliver(parcel, send, clock)
             sent += 1
             if verdict.outcome != DeliveryOutcome.SENT:
                 break
     finally:
         _let_go(channel)
     return sent
+
+
+def _deliver(parcel: Parcel, send: Send, clock: Callable[[], datetime]) -> Verdict:
+    """Send the message, write how it went, and return that."""
+    with bound_contextvars(channel=parcel.channel.pk, delivery=parcel.deliveries[0].pk):
+        began = clock()
+        verdict, status = send(parcel.channel, parcel.message)
+        _settle(parcel, verdict, status, began, clock())
+    return verdict
 
 
 # --- the channel -----------------------------------------------------------------------------------------------

@@ -1,12 +1,16 @@
 """Pages of rows that are no domain's own: beat's configuration, the marks of the scans, the audit log."""
 
 import django_celery_beat.admin  # noqa: F401 -- registers its models, which are taken back below
+import django_otp.plugins.otp_static.admin
+import django_otp.plugins.otp_totp.admin  # noqa: F401 -- the same
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.db.models import QuerySet
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from project import token_admin  # noqa: F401 -- registers its page
 from project.kit.admin import HistoryAdmin, seen_at, when
@@ -16,6 +20,10 @@ from project.models import ScanMark
 # changed there would be undone. Its triggers mean nothing without a task.
 for beat_model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule):
     admin.site.unregister(beat_model)
+
+# Their pages show the keys. A lost device is forgotten by `manage.py reset_two_factor`.
+for device_model in (StaticDevice, TOTPDevice):
+    admin.site.unregister(device_model)
 
 
 @admin.register(PeriodicTask)

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
+from django.urls import path
 from django.utils.translation import gettext_lazy as _
 
 # How the navigation is ordered: what is looked at daily first. What is not named follows by its own name.
@@ -57,6 +58,12 @@ class TidelineAdminSite(AdminSite):
         from project.dashboard import home  # the site is made before the models are loaded
 
         return super().index(request, {"home": home(request), **(extra_context or {})})
+
+    def get_urls(self) -> list[Any]:
+        """Return the addresses of the site with that of the second factor, which asks before anybody is in."""
+        from project.two_factor.views import second_factor
+
+        return [path("two-factor/", second_factor, name="two_factor"), *super().get_urls()]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the apps and their models in the order in which they are used."""

@@ -4,7 +4,8 @@ import os
 import signal
 from typing import Any
 
-from celery import Celery, signals
+from celery import Celery, Task, signals
+from structlog.contextvars import bind_contextvars, reset_contextvars
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
 
@@ -55,3 +56,15 @@ def wire_worker(sender: Any, **_: Any) -> None:
         pollers.wire(queues)
     else:
         worker.wire()
+
+
+@signals.task_prerun.connect
+def name_task(task_id: str, task: Task, **_: Any) -> None:
+    """Let what is logged during a task name it. A task within a task, as that of the job `celery`, names itself."""
+    task.request.named_in_log = bind_contextvars(task=task.name, task_id=task_id)
+
+
+@signals.task_postrun.connect
+def name_task_no_more(task: Task, **_: Any) -> None:
+    """Leave no name behind for what comes next."""
+    reset_contextvars(**task.request.named_in_log)

@@ -1,6 +1,7 @@
 """Reads settings from environment variables, each with a clear sentence when its value cannot be used."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,18 @@ def number(name: str, default: int) -> int:
     if not value.isdecimal():
         raise ImproperlyConfigured(f"{name} is {value!r}: say a whole number, for example {default}.")
     return int(value)
+
+
+def choice(name: str, default: str, known: Sequence[str]) -> str:
+    """Return the variable as one of the words that are known.
+
+    Raises:
+        ImproperlyConfigured: it is none of them.
+    """
+    value = os.environ.get(name, default)
+    if value not in known:
+        raise ImproperlyConfigured(f"{name} is {value!r}: say one of {', '.join(known)}.")
+    return value
 
 
 def days(name: str, default: int) -> int:

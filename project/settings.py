@@ -3,10 +3,11 @@ into `.tideline/env`, which is read here for what the environment does not say.
 """
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from project.environment import days, flag, load_tryout, number, postgresql, redis, words
+from project.environment import choice, days, flag, load_tryout, number, postgresql, redis, words
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = Path(os.environ.get("TIDELINE_STATE_DIR", BASE_DIR / ".tideline"))
@@ -27,11 +28,48 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = not PLAIN_HTTP
 SECURE_HSTS_PRELOAD = not PLAIN_HTTP
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("TIDELINE_BEHIND_PROXY", False) else None
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes speak plain HTTP to the process
+if os.environ.get("TIDELINE_METRICS_TOKEN"):
+    SECURE_REDIRECT_EXEMPT.append(r"^metrics$")  # and so does a collector beside it, which that token alone lets in
+SESSION_COOKIE_AGE = 12 * 3600  # a working day, and a night on duty
 SESSION_COOKIE_SECURE = not PLAIN_HTTP
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = not PLAIN_HTTP
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
+# Whatever gets into a page executes nothing, loads nothing from elsewhere and sends nothing there.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # the first, so that whoever guesses is asked for no password
+    "django.contrib.auth.backends.ModelBackend",
+]
+# Five wrong passwords for one name from one address, and that name is refused from there for a quarter of an hour.
+# The name alone would let anybody lock anybody out; the address alone, a whole office.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # patience helps, whatever was tried meanwhile
+AXES_CLIENT_IP_CALLABLE = "project.logins.address_of"
+AXES_LOCKOUT_CALLABLE = "project.logins.refused"
+AXES_DISABLE_ACCESS_LOG = True  # the log tells of logins; rows of them would be kept for ever
+AXES_ENABLE_ADMIN = False
+AXES_SENSITIVE_PARAMETERS = ["username"]  # somebody may have typed the password there
+AXES_VERBOSE = False
+TIDELINE_TWO_FACTOR = flag("TIDELINE_TWO_FACTOR", False)  # a password alone opens nothing; see project/two_factor
+OTP_TOTP_ISSUER = "Tideline"  # as whom the devices list it
 
 # --- what is in the house --------------------------------------------------------------------------------------
 
@@ -48,6 +86,11 @@ INSTALLED_APPS = [
     "rest_framework",
     "django_filters",
     "drf_spectacular",
+    "axes",
+    "csp",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "drf_spectacular_sidecar",  # the page that shows the API, served from here and not from elsewhere
     "django_celery_beat",
     "alerts.apps.AlertsConfig",
@@ -58,7 +101,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "project.request_ids.RequestIds",  # the first, so that whatever is said of a request names it
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -68,6 +113,9 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "project.two_factor.guard.SecondFactor",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "project.urls"
@@ -87,8 +135,10 @@ TEMPLATES = [
     }
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 
 # --- the rows --------------------------------------------------------------------------------------------------
@@ -176,19 +226,25 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
         "AlertState": "alerts.states.AlertState",
+        "AttemptOutcome": "scheduler.states.AttemptOutcome",
         "CardState": "scheduler.polling.states.CardState",
         "CheckType": "scheduler.polling.states.CheckType",
         "ConfirmationState": "scheduler.polling.states.ConfirmationState",
         "DeliveryOutcome": "alerts.states.DeliveryOutcome",
         "DeliveryState": "alerts.states.DeliveryState",
         "LedgerEntryKind": "quotas.states.EntryKind",
+        "EventTrigger": "scheduler.states.EventTrigger",
+        "FireKind": "scheduler.states.FireKind",
+        "FireOutcome": "scheduler.states.FireOutcome",
         "OperationKind": "scheduler.polling.states.OperationKind",
         "OperationState": "scheduler.polling.states.OperationState",
         "QuotaKind": "quotas.states.Kind",
         "RealName": "scheduler.polling.states.RealName",
         "ReservationState": "quotas.states.ReservationState",
+        "RunState": "scheduler.states.RunState",
         "Severity": "alerts.states.Severity",
         "Telling": "alerts.states.Telling",
+        "TriggerKind": "scheduler.models.Schedule.TriggerKind",
     },
 }
 
@@ -234,15 +290,24 @@ for url in filter(None, (TIDELINE_INBOX_URL, TIDELINE_CARRIER_URL)):
     TIDELINE_ALLOWED_HOSTS_INWARD.append(urlsplit(url).netloc)
 # With which Prometheus may read /metrics, beside tokens of the API. Empty: only with those, or logged in.
 TIDELINE_METRICS_TOKEN = os.environ.get("TIDELINE_METRICS_TOKEN", "")
+# Where errors and traces go, if anywhere; see project/observing. Their further settings are the libraries' own.
+SENTRY_DSN = os.environ.get("SENTRY_DSN", "")
+OTEL_EXPORTER_OTLP_ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "project.logs.formatter",
+            "form": choice("TIDELINE_LOG_FORMAT", "text", ("text", "json")),
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("TIDELINE_LOG_LEVEL", "INFO")},
     "loggers": {
+        "axes": {"level": "WARNING"},  # of each login it tells four things, of which three are its own business
         "httpx": {"level": "WARNING"},
         "kombu": {"level": "WARNING"},
         "flower": {"level": "ERROR"},  # at its start it asks workers that are not there yet

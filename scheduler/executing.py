@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
+from structlog.contextvars import bound_contextvars
 
 from project.kit.outages import outlast, went_away
 from quotas.refusals import NeverSatisfiable, PauseNeeded
@@ -65,12 +66,13 @@ def execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> 
 
     However this ends, the run is not left behind as running: while the worker lives, its heartbeat would keep it so.
     """
-    try:
-        _execute(claim, worker, clock)
-    except BaseException as error:
-        detail = f"Its execution broke off ({type(error).__name__})."
-        outlast(lambda: rescuing.free_attempt(claim, now=clock(), detail=detail), seconds=float("inf"))
-        raise
+    with bound_contextvars(run=claim.run_id):
+        try:
+            _execute(claim, worker, clock)
+        except BaseException as error:
+            detail = f"Its execution broke off ({type(error).__name__})."
+            outlast(lambda: rescuing.free_attempt(claim, now=clock(), detail=detail), seconds=float("inf"))
+            raise
 
 
 def _execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> None:
@@ -79,7 +81,8 @@ def _execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) ->
     if run is None:
         logger.debug("hint for run #%s is out of date", claim.run_id)
         return
-    outcome = _attempt(run, worker, clock)
+    with bound_contextvars(attempt=run.attempt_count, schedule=run.schedule_id):
+        outcome = _attempt(run, worker, clock)
     if outcome is None or not outlast(lambda: running.settle(run, outcome, now=clock()), seconds=patience):
         logger.warning("run #%s: this attempt was interrupted, its outcome does not count", run.pk)
         detail = "The lease or the database was away for too long."

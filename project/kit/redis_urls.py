@@ -58,6 +58,14 @@ def check(url: str) -> None:
         _tls(parts)
 
 
+def passwords(url: str) -> set[str]:
+    """Return the passwords that an address names, as they are written there and as they are meant."""
+    parts = _split(url)
+    _, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    sentinel = dict(parse_qsl(parts.query)).get("sentinel_password", "")
+    return {text for text in (password, unquote(password), sentinel) if text}
+
+
 def client(url: str, **options: Any) -> Redis:
     """Return a client of redis-py for this address, with options of its connections; whoever asks for it closes it.
 

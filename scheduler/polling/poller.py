@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django.db import Error as DatabaseTrouble
 from redis.exceptions import RedisError
+from structlog.contextvars import bound_contextvars
 
 from project.kit.clock import database_now
 from scheduler.polling import cards, system_settings
@@ -60,7 +61,21 @@ class Poller:
 
         Claims that are out of date, or that another has started, are left alone.
         """
-        held = await self._leases.take(account_id, claims)
+        with bound_contextvars(account=account_id):
+            await self._poll_safely(account_id, await self._leases.take(account_id, claims))
+
+    async def change(self, account_id: int, taken: Sequence[Taken]) -> None:
+        """Ask for the stops and resumes of one account that were claimed for us, and write what came of them."""
+        await self._clock.is_set()
+        with bound_contextvars(account=account_id):
+            await self._sender.send(account_id, taken)
+
+    async def stop(self) -> None:
+        """Let go of what is still in work: others may have it at once, where it is not known to be asked."""
+        await self._sender.stop()
+        await self._leases.give_back_all()
+
+    async def _poll_safely(self, account_id: int, held: Sequence[Held]) -> None:
         try:
             await self._poll(account_id, held)
         except (DatabaseTrouble, RedisError) as error:
@@ -69,16 +84,6 @@ class Poller:
         except Exception:
             await self._leases.give_back(held)  # else they were kept for ever, and nobody would work on them
             raise
-
-    async def change(self, account_id: int, taken: Sequence[Taken]) -> None:
-        """Ask for the stops and resumes of one account that were claimed for us, and write what came of them."""
-        await self._clock.is_set()
-        await self._sender.send(account_id, taken)
-
-    async def stop(self) -> None:
-        """Let go of what is still in work: others may have it at once, where it is not known to be asked."""
-        await self._sender.stop()
-        await self._leases.give_back_all()
 
     async def _poll(self, account_id: int, held: Sequence[Held]) -> None:
         await self._clock.is_set()
@@ -110,8 +115,9 @@ class Poller:
         await asyncio.gather(*(self._ask_one(access, stepping, work, given) for work in works))
 
     async def _ask_one(self, access: Access, stepping: Stepping, work: Work, given: Given) -> None:
-        async with access.cards:
-            await stepping.ask(work, given)
+        with bound_contextvars(card=work.polled.claim.card_id):
+            async with access.cards:
+                await stepping.ask(work, given)
         self._settler.hand(work.polled)
 
     def _settled(self, polled: Sequence[Polled], held: Mapping[int, datetime]) -> None:

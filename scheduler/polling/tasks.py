@@ -1,6 +1,7 @@
 """The doors through which Celery comes in: three lines that call a domain function."""
 
 from celery import shared_task
+from structlog.contextvars import bound_contextvars
 
 from project.kit.clock import database_now
 from scheduler.polling import connecting, dispatching, engine, failures, passing_on, system_settings
@@ -51,7 +52,8 @@ def poll_cards(account_id: int, message: list[list[int]]) -> None:
 @shared_task(name=legacy.CHECK_TASK, acks_late=False)
 def check_as_before(card_id: int, check: str, token: int) -> None:
     """Make one check of one card in the calling thread."""
-    legacy.check(connecting.client(), Taken(card_id, CheckType(check), token), callers.here())
+    with bound_contextvars(card=card_id):
+        legacy.check(connecting.client(), Taken(card_id, CheckType(check), token), callers.here())
 
 
 @shared_task(name="polling.operate")

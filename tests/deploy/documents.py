@@ -17,7 +17,7 @@ from project.processes import commands
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "docs" / "deploy"
 PROCESSES = commands(ROOT / "Procfile")
-READERS = {"flag", "number", "days", "words", "redis", "postgresql", "get"}
+READERS = {"choice", "flag", "number", "days", "words", "redis", "postgresql", "get"}
 ROW = re.compile(r"^\| `([A-Z][A-Z_]+)` \| (.+?) \| .*\|$", re.MULTILINE)
 EMPTY = {"", "–"}
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db import InterfaceError, OperationalError
 from redis.exceptions import RedisError
+from structlog.contextvars import bound_contextvars
 
 from scheduler.polling import calling, holding, system_settings
 from scheduler.polling.carriers.base import Busy, CarrierError
@@ -82,6 +83,10 @@ class Sender:
 
     async def _change(self, access: Access, settings: Settings, taken: Taken) -> None:
         """Change the card while nobody else works on it."""
+        with bound_contextvars(card=taken.card_id):
+            await self._change_alone(access, settings, taken)
+
+    async def _change_alone(self, access: Access, settings: Settings, taken: Taken) -> None:
         async with access.changes:
             seconds = settings.steps_timeout + 2 * settings.gateway_max_wait
             until = time.monotonic() + seconds
