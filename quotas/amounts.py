@@ -1,5 +1,7 @@
 """Amounts are whole numbers: a unit too small to be split, or a currency's millionths."""
 
+from django.utils.translation import gettext as _
+
 from quotas.refusals import BadAmount
 
 # A thousand million of a currency's units in millionths; sums of thousands of them fit into the database's bigint.
@@ -13,11 +15,17 @@ def check_amount(amount: object) -> None:
         BadAmount: with a sentence.
     """
     if not isinstance(amount, int) or isinstance(amount, bool):
-        raise BadAmount(f"An amount is a whole number, not {amount!r}; count in a smaller unit instead of fractions.")
+        raise BadAmount(
+            _("An amount is a whole number, not %(amount)s; count in a smaller unit instead of fractions.")
+            % {"amount": repr(amount)}
+        )
     if amount <= 0:
-        raise BadAmount(f"An amount is at least 1, not {amount}; what was charged is given back by a refund.")
+        raise BadAmount(
+            _("An amount is at least 1, not %(amount)s; what was charged is given back by a refund.")
+            % {"amount": amount}
+        )
     if amount > LARGEST:
-        raise BadAmount(f"An amount is at most {LARGEST:,}.")
+        raise BadAmount(_("An amount is at most %(largest)s.") % {"largest": f"{LARGEST:,}"})
 
 
 def check_limit(limit: object) -> None:
@@ -29,4 +37,7 @@ def check_limit(limit: object) -> None:
     if limit is None:
         return
     if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= LARGEST:
-        raise BadAmount(f"A limit is a whole number from 0 to {LARGEST:,}, or empty for unlimited, not {limit!r}.")
+        raise BadAmount(
+            _("A limit is a whole number from 0 to %(largest)s, or empty for unlimited, not %(limit)s.")
+            % {"largest": f"{LARGEST:,}", "limit": repr(limit)}
+        )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from quotas import reserving
 from quotas.amounts import check_amount, check_limit
@@ -101,11 +102,17 @@ def refund(
         books, quota = open_books(key, now)
         charged = _entry(quota, EntryKind.CHARGE, charge_key)
         if charged is None:
-            raise QuotaError(f"The quota “{key}” has no charge with the key “{charge_key}”; look it up in its ledger.")
+            raise QuotaError(
+                _("The quota “%(key)s” has no charge with the key “%(charge_key)s”; look it up in its ledger.")
+                % {"key": key, "charge_key": charge_key}
+            )
         amount = charged.units if amount is None else amount
         check_amount(amount)
         if amount > charged.units:
-            raise BadAmount(f"Of the charge “{charge_key}” at most {charged.units:,} can be refunded.")
+            raise BadAmount(
+                _("Of the charge “%(charge_key)s” at most %(units)s can be refunded.")
+                % {"charge_key": charge_key, "units": f"{charged.units:,}"}
+            )
         if seen := _seen(quota, EntryKind.REFUND, charge_key, amount):
             return seen.amount
         origin = Purchase(charge_key, charged.owner, charged.attempt, actor, reason)
@@ -154,7 +161,9 @@ def top_up(
     with transaction.atomic():
         books, quota = open_books(key, now)
         if quota.kind != Kind.CAPACITY or quota.limit is None:
-            raise QuotaError(f"Only a capacity with a limit can be topped up; set the limit of “{key}” instead.")
+            raise QuotaError(
+                _("Only a capacity with a limit can be topped up; set the limit of “%(key)s” instead.") % {"key": key}
+            )
         if not _seen(quota, EntryKind.TOP_UP, origin.key, amount):
             check_limit(quota.limit + amount)
             quota.limit += amount
@@ -174,7 +183,10 @@ def reset(key: str, *, now: datetime, idempotency_key: str | None = None, actor:
     with transaction.atomic():
         books, quota = open_books(key, now)
         if quota.kind != Kind.PERIODIC:
-            raise QuotaError(f"Only a quota that resets by the clock can be reset; set the limit of “{key}” instead.")
+            raise QuotaError(
+                _("Only a quota that resets by the clock can be reset; set the limit of “%(key)s” instead.")
+                % {"key": key}
+            )
         if seen := _entry(quota, EntryKind.RESET, origin.key):
             return seen.amount
         given = books.begin_anew(quota, origin)
@@ -205,7 +217,9 @@ def set_limit(
     with transaction.atomic():
         books, quota = open_books(key, now)
         if limit is None and quota.kind == Kind.RATE:
-            raise QuotaError(f"The rate “{key}” needs a limit: how many units may be spent at once after a pause.")
+            raise QuotaError(
+                _("The rate “%(key)s” needs a limit: how many units may be spent at once after a pause.") % {"key": key}
+            )
         if _seen(quota, EntryKind.LIMIT, origin.key, _units(limit)):
             return
         change_limit(books, quota, limit, origin)
@@ -230,8 +244,11 @@ def _seen(quota: Quota, kind: EntryKind, key: str, units: int) -> LedgerEntry | 
     entry = _entry(quota, kind, key)
     if entry is not None and entry.units != units:
         raise Conflict(
-            f"The key “{key}” was used on the quota “{quota.key}” for {_said(entry.units)}, and now for "
-            f"{_said(units)}: another piece of work needs another key."
+            _(
+                "The key “%(key)s” was used on the quota “%(key_)s” for %(said)s, and now for %(said_)s: "
+                "another piece of work needs another key."
+            )
+            % {"key": key, "key_": quota.key, "said": _said(entry.units), "said_": _said(units)}
         )
     return entry
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from project.kit.secrets import UnreadableSecret
 from project.kit.versions import StaleVersion, column_value
@@ -133,7 +134,7 @@ def check(quota: Quota, current: Quota | None = None) -> None:
 
 def _limit_faults(quota: Quota) -> dict[str, str]:
     if quota.limit is None and quota.kind == Kind.RATE:
-        return {"limit": "A rate needs a limit: how many units may be spent at once after a pause."}
+        return {"limit": _("A rate needs a limit: how many units may be spent at once after a pause.")}
     try:
         check_limit(quota.limit)
     except BadAmount as error:
@@ -143,12 +144,15 @@ def _limit_faults(quota: Quota) -> dict[str, str]:
 
 def _rule_faults(quota: Quota) -> dict[str, str]:
     if quota.kind == Kind.RATE and not (quota.refill_amount and quota.refill_seconds):
-        sentence = "A rate needs both: how many units come back, and in how many seconds."
+        sentence = _("A rate needs both: how many units come back, and in how many seconds.")
         return {"refill_seconds" if quota.refill_amount else "refill_amount": sentence}
     if quota.kind != Kind.PERIODIC:
         return {}
     if quota.reset_preset not in Preset.values:
-        return {"reset_preset": f"A periodic quota needs to know when it resets: one of {', '.join(Preset.values)}."}
+        return {
+            "reset_preset": _("A periodic quota needs to know when it resets: one of %(values)s.")
+            % {"values": ", ".join(Preset.values)}
+        }
     try:
         check_rule(quota.reset_rule())
     except RuleError as error:
@@ -171,11 +175,11 @@ def _probe_faults(quota: Quota) -> dict[str, str]:
 def _change_faults(quota: Quota, current: Quota) -> dict[str, str]:
     faults = {}
     if (quota.kind, quota.key) != (current.kind, current.key):
-        faults["key"] = "The key and the kind of a quota stay. Create another quota instead."
+        faults["key"] = _("The key and the kind of a quota stay. Create another quota instead.")
     if quota.parent_id == current.pk:
-        faults["parent"] = "A quota is no part of itself. Choose another one."
+        faults["parent"] = _("A quota is no part of itself. Choose another one.")
     elif quota.parent_id != current.parent_id and _was_used(current):
-        faults["parent"] = "What a quota is part of stays once it was charged. Create another quota instead."
+        faults["parent"] = _("What a quota is part of stays once it was charged. Create another quota instead.")
     return faults
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 # What is spent in these hours is the rate; a longer memory would not notice that the work has changed.
 LAST_HOURS = timedelta(hours=6)
 # With less than this a rate is a guess, and none is shown.
@@ -76,19 +78,23 @@ def sentence(outlook: Forecast, *, now: datetime, timezone: str) -> str:
     Args:
         now: as it was given to `forecast`.
     """
-    rate = f"at the rate of the last hours ({outlook.per_hour:,} an hour)"
+    return _wording(outlook, now) % {
+        "rate": f"{outlook.per_hour:,}",
+        "until": _clock(outlook.runs_out_at, timezone) if outlook.runs_out_at else "",
+        "reset": _clock(outlook.resets_at, timezone) if outlook.resets_at else "",
+    }
+
+
+def _wording(outlook: Forecast, now: datetime) -> str:
     if outlook.runs_out_at is None:
         if outlook.resets_at is None:
-            return f"Lasts for years {rate}."
-        return f"Lasts until the reset on {_clock(outlook.resets_at, timezone)} {rate}."
+            return _("Lasts for years at the rate of the last hours (%(rate)s an hour).")
+        return _("Lasts until the reset on %(reset)s at the rate of the last hours (%(rate)s an hour).")
     if outlook.runs_out_at <= now:
-        return f"Nothing is left {rate}."
+        return _("Nothing is left at the rate of the last hours (%(rate)s an hour).")
     if outlook.resets_at is None:
-        return f"Lasts until {_clock(outlook.runs_out_at, timezone)} {rate}."
-    return (
-        f"Lasts until {_clock(outlook.runs_out_at, timezone)} {rate}; "
-        f"the reset is on {_clock(outlook.resets_at, timezone)}."
-    )
+        return _("Lasts until %(until)s at the rate of the last hours (%(rate)s an hour).")
+    return _("Lasts until %(until)s at the rate of the last hours (%(rate)s an hour); the reset is on %(reset)s.")
 
 
 def _is_thin(spending: Spending, now: datetime) -> bool:

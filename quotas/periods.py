@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 from cronsim.cronsim import Field
 from django.db.models import TextChoices
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from project.kit.wall_clocks import (
@@ -36,13 +37,13 @@ from project.kit.wall_clocks import (
 _HOUR, _DAY, _WEEK = timedelta(hours=1), timedelta(days=1), timedelta(weeks=1)
 _SECOND = timedelta(seconds=1)
 _MONDAY = datetime(2001, 1, 1)  # noqa: DTZ001 -- a wall-clock time; every even series of resets goes through such a day
-_CRON_FORM = "minute hour day-of-month month day-of-week, as in “0 6 * * 1-5”"
+_CRON_FORM = gettext_noop("minute hour day-of-month month day-of-week, as in “0 6 * * 1-5”")
 _CRON_PARTS = (
-    (Field.MINUTE, "minute", "0 to 59"),
-    (Field.HOUR, "hour", "0 to 23"),
-    (Field.DAY, "day-of-month", "1 to 31, L for the last day"),
-    (Field.MONTH, "month", "1 to 12, JAN to DEC"),
-    (Field.DOW, "day-of-week", "0 to 7, SUN to SAT, 5L for the last Friday"),
+    (Field.MINUTE, gettext_noop("minute"), gettext_noop("0 to 59")),
+    (Field.HOUR, gettext_noop("hour"), gettext_noop("0 to 23")),
+    (Field.DAY, gettext_noop("day-of-month"), gettext_noop("1 to 31, L for the last day")),
+    (Field.MONTH, gettext_noop("month"), gettext_noop("1 to 12, JAN to DEC")),
+    (Field.DOW, gettext_noop("day-of-week"), gettext_noop("0 to 7, SUN to SAT, 5L for the last Friday")),
 )
 
 
@@ -122,11 +123,23 @@ def check_rule(rule: ResetRule) -> None:
     """
     _check_zone(rule.timezone)
     if rule.at.tzinfo is not None or rule.at.second or rule.at.microsecond:
-        raise RuleError("at", f"The reset time “{rule.at}” is not a plain hour and minute. Write one, as in 06:30.")
+        raise RuleError(
+            "at",
+            gettext("The reset time “%(at)s” is not a plain hour and minute. Write one, as in 06:30.")
+            % {"at": rule.at},
+        )
     if rule.preset == Preset.WEEK and rule.weekday not in range(7):
-        raise RuleError("weekday", f"The weekday {rule.weekday} does not exist. Write 0 (Monday) to 6 (Sunday).")
+        raise RuleError(
+            "weekday",
+            gettext("The weekday %(weekday)s does not exist. Write 0 (Monday) to 6 (Sunday).")
+            % {"weekday": rule.weekday},
+        )
     if rule.preset == Preset.MONTH and rule.day not in range(1, 32):
-        raise RuleError("day", f"The day {rule.day} is in no month. Write 1 to 31; 31 is the last day of every month.")
+        raise RuleError(
+            "day",
+            gettext("The day %(day)s is in no month. Write 1 to 31; 31 is the last day of every month.")
+            % {"day": rule.day},
+        )
     if rule.preset == Preset.CRON:
         _check_cron(rule.cron)
 
@@ -261,15 +274,27 @@ def _next_shown(face: _Face, place: ZoneInfo, instant: datetime) -> datetime:
 def _check_zone(name: str) -> None:
     if name in zone_names():
         return
-    raise RuleError("timezone", f"The time zone “{name}” is not known. {suggestion(name)}")
+    raise RuleError(
+        "timezone",
+        gettext("The time zone “%(name)s” is not known. %(suggestion)s")
+        % {"name": name, "suggestion": suggestion(name)},
+    )
 
 
 def _check_cron(expression: str) -> None:
     fields = expression.split()
     if len(fields) == len(_CRON_PARTS) + 1:
-        raise RuleError("cron", f"“{expression}” has six fields, but seconds are not supported. Write {_CRON_FORM}.")
+        raise RuleError(
+            "cron",
+            gettext("“%(expression)s” has six fields, but seconds are not supported. Write %(form)s.")
+            % {"expression": expression, "form": gettext(_CRON_FORM)},
+        )
     if len(fields) != len(_CRON_PARTS):
-        raise RuleError("cron", f"The cron expression “{expression}” is not five fields. Write {_CRON_FORM}.")
+        raise RuleError(
+            "cron",
+            gettext("The cron expression “%(expression)s” is not five fields. Write %(form)s.")
+            % {"expression": expression, "form": gettext(_CRON_FORM)},
+        )
     for (reader, name, values), field in zip(_CRON_PARTS, fields, strict=True):
         _check_field(reader, name, values, field)
     try:
@@ -284,8 +309,11 @@ def _check_field(reader: Field, name: str, values: str, field: str) -> None:
     except (CronSimError, ValueError) as error:  # ValueError: more digits than int() takes
         raise RuleError(
             "cron",
-            f"The cron expression's {name} field “{field}” cannot be read: "
-            f"write *, {values}, a list (1,15), a range (1-5) or a step (*/2).",
+            gettext(
+                "The cron expression's %(name)s field “%(field)s” cannot be read: write *, %(values)s, a "
+                "list (1,15), a range (1-5) or a step (*/2)."
+            )
+            % {"name": gettext(name), "field": field, "values": gettext(values)},
         ) from error
 
 
@@ -299,6 +327,9 @@ def _first(resets: Iterator[datetime], expression: str) -> datetime:
 def _never(expression: str) -> RuleError:
     return RuleError(
         "cron",
-        f"The cron expression “{expression}” names a day that never comes. Correct its day-of-month or month field; "
-        "L as the day of the month is the last day.",
+        gettext(
+            "The cron expression “%(expression)s” names a day that never comes. Correct its "
+            "day-of-month or month field; L as the day of the month is the last day."
+        )
+        % {"expression": expression},
     )

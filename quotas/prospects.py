@@ -9,6 +9,9 @@ from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+
+from project.kit.sentences import together
 from quotas import availability
 from quotas.admission import Obstacle, Plan, admit
 from quotas.models import Quota, TenantTurn
@@ -137,31 +140,35 @@ def _admissible(quota: Quota, now: datetime) -> int | None:
 
 def _why_not(work: WaitingWork, obstacle: Obstacle | None, quotas: Mapping[int, Quota], now: datetime) -> str:
     if obstacle is None:
-        return "It is not resumed before its time."
+        return _("It is not resumed before its time.")
     sentences = [_lack(quotas[pk], work.waiting.needs[pk], missing, now) for pk, missing in obstacle.lacking.items()]
     sentences += [
-        f"What is left of “{quotas[pk].key}” is kept for {key}, which has waited for too long."
+        _("What is left of “%(quota)s” is kept for %(other)s, which has waited for too long.")
+        % {"quota": quotas[pk].key, "other": key}
         for pk, key in obstacle.kept_for.items()
         if pk not in obstacle.lacking
     ]
-    return " ".join(sentences)
+    return together(*sentences)
 
 
 def _lack(quota: Quota, need: int, missing: int, now: datetime) -> str:
     left = availability.available(quota, now)
     if availability.is_blocked(quota, now):
-        return f"The provider of “{quota.key}” refuses for the present."
+        return _("The provider of “%(quota)s” refuses for the present.") % {"quota": quota.key}
     if quota.provider_unverified:
-        return f"Nobody has seen the provider of “{quota.key}” answer again: one run at a time tries."
+        text = _("Nobody has seen the provider of “%(quota)s” answer again: one run at a time tries.")
+        return text % {"quota": quota.key}
     if quota.verdict == Verdict.INSUFFICIENT and left:
         return _threshold(quota, left)
-    return f"“{quota.key}” lacks {missing:,} of the {need:,} that it needs."
+    text = _("“%(quota)s” lacks %(missing)s of the %(need)s that it needs.")
+    return text % {"quota": quota.key, "missing": f"{missing:,}", "need": f"{need:,}"}
 
 
 def _threshold(quota: Quota, left: int) -> str:
+    text = _("Of “%(quota)s” more than %(bar)s has to be there again; it has %(left)s.")
     if left > availability.bar(quota):
-        return f"“{quota.key}” has {left:,} again, and has to keep that for a while."
-    return f"Of “{quota.key}” more than {availability.bar(quota):,} has to be there again; it has {left:,}."
+        text = _("“%(quota)s” has %(left)s again, and has to keep that for a while.")
+    return text % {"quota": quota.key, "left": f"{left:,}", "bar": f"{availability.bar(quota):,}"}
 
 
 # --- when ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from quotas.refusals import BadKey
 
 LONGEST_KEY = 250
@@ -41,9 +43,12 @@ def purchase(key: str | None, **said: Any) -> Purchase:
     if key is None:
         key = OURS + str(uuid.uuid4())
     elif key.startswith(OURS):
-        raise BadKey(f"Keys that begin with “{OURS}” are given out here; take another one than “{key}”.")
-    _check_text("An idempotency key", key, 1, LONGEST_KEY)
-    _check_text("The name of an owner", said.get("owner", ""), 0, LONGEST_OWNER)
+        raise BadKey(
+            _("Keys that begin with “%(ours)s” are given out here; take another one than “%(key)s”.")
+            % {"ours": OURS, "key": key}
+        )
+    _check_text(_("An idempotency key"), key, 1, LONGEST_KEY)
+    _check_text(_("The name of an owner"), said.get("owner", ""), 0, LONGEST_OWNER)
     return Purchase(key, **said)
 
 
@@ -54,4 +59,7 @@ def settlement_key(reservation_id: int) -> str:
 
 def _check_text(what: str, text: str, shortest: int, longest: int) -> None:
     if not shortest <= len(text) <= longest or "\0" in text:
-        raise BadKey(f"{what} has {shortest} to {longest} characters and no NUL among them, not {text[:60]!r}.")
+        raise BadKey(
+            _("%(what)s has %(shortest)s to %(longest)s characters and no NUL among them, not %(text)s.")
+            % {"what": what, "shortest": shortest, "longest": longest, "text": repr(text[:60])}
+        )

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from quotas.states import WaitReason
 
 
@@ -14,7 +16,9 @@ class UnknownQuota(QuotaError):
     """There is no quota of that key."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"There is no quota “{key}”; create it in the admin or by `manage.py quota add`.")
+        super().__init__(
+            _("There is no quota “%(key)s”; create it in the admin or by `manage.py quota add`.") % {"key": key}
+        )
 
 
 class BadAmount(QuotaError, ValueError):
@@ -65,8 +69,11 @@ class NeverSatisfiable(QuotaError):
     def __init__(self, key: str, *, blocker: str, amount: int, limit: int) -> None:
         self.key, self.blocker, self.amount, self.limit = key, blocker, amount, limit
         super().__init__(
-            f"{amount:,} can never be charged to the quota “{key}”: the limit of “{blocker}” is {limit:,}. "
-            "Raise the limit, or ask for less at a time."
+            _(
+                "%(amount)s can never be charged to the quota “%(key)s”: the limit of “%(blocker)s” is "
+                "%(limit)s. Raise the limit, or ask for less at a time."
+            )
+            % {"amount": f"{amount:,}", "key": key, "blocker": blocker, "limit": f"{limit:,}"}
         )
 
 

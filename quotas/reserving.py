@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import DurationField, ExpressionWrapper, F, Value
+from django.utils.translation import gettext as _
 
 from quotas.amounts import check_amount
 from quotas.books import Books, open_books, open_books_of, open_books_of_all
@@ -92,7 +93,10 @@ def settle(reservation_id: int, actual: int, *, now: datetime) -> bool:
         if reservation.state == ReservationState.SETTLED:
             return False
         if reservation.state == ReservationState.RELEASED:
-            raise QuotaError(f"The reservation #{reservation_id} was released; charge what was spent instead.")
+            raise QuotaError(
+                _("The reservation #%(reservation_id)s was released; charge what was spent instead.")
+                % {"reservation_id": reservation_id}
+            )
         _end(books, [reservation], ReservationState.SETTLED, now, settled_amount=actual)
         if actual:
             origin = Purchase(settlement_key(reservation.pk), reservation.owner, reservation.attempt)
@@ -182,8 +186,11 @@ def use_admission(books: Books, quota: Quota, owner: str) -> int:
 def _same(first: Reservation, amount: int) -> Reservation:
     if first.amount != amount:
         raise Conflict(
-            f"The key “{first.idempotency_key}” has reserved {first.amount:,} before, and now {amount:,}: "
-            "another piece of work needs another key."
+            _(
+                "The key “%(idempotency_key)s” has reserved %(before)s before, and now %(amount)s: "
+                "another piece of work needs another key."
+            )
+            % {"idempotency_key": first.idempotency_key, "before": f"{first.amount:,}", "amount": f"{amount:,}"}
         )
     return first
 
@@ -192,7 +199,7 @@ def _open(reservation_id: int, now: datetime) -> tuple[Books, Quota, Reservation
     """Lock the reservation's quotas, and then the reservation: always in this order."""
     reservation = Reservation.objects.filter(pk=reservation_id).first()
     if reservation is None:
-        raise QuotaError(f"There is no reservation #{reservation_id}.")
+        raise QuotaError(_("There is no reservation #%(reservation_id)s.") % {"reservation_id": reservation_id})
     books, quota = open_books_of(reservation.quota_id, now)
     reservation.refresh_from_db()
     return books, quota, reservation

@@ -8,6 +8,7 @@ from itertools import islice
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max, Q
+from django.utils.translation import gettext as _
 
 from scheduler import accounts, cron, operations, transitions
 from scheduler.fires import insert_fires
@@ -75,7 +76,7 @@ def days_to_do(
     settled = set() if again else _settled(schedule, first_day, last_day)
     days = [day for day in _days(first_day, last_day) if day not in settled]
     if not days:
-        sentence = "Every day of the range is done, or another backfill is to do it. To do them again, say so."
+        sentence = _("Every day of the range is done, or another backfill is to do it. To do them again, say so.")
         raise ValidationError({"first_day": sentence})
     return days
 
@@ -117,16 +118,33 @@ def _check(schedule: Schedule, first_day: date, last_day: date, parallel: int, n
     except cron.TriggerError as error:
         raise ValidationError(str(error)) from error
     if first_day < EARLIEST_DAY:
-        raise ValidationError({"first_day": f"The range begins before {EARLIEST_DAY}. Choose a later first day."})
+        raise ValidationError(
+            {
+                "first_day": _("The range begins before %(earliest_day)s. Choose a later first day.")
+                % {"earliest_day": EARLIEST_DAY}
+            }
+        )
     if last_day < first_day:
-        raise ValidationError({"last_day": f"The range ends ({last_day}) before it begins ({first_day})."})
+        raise ValidationError(
+            {
+                "last_day": _("The range ends (%(last_day)s) before it begins (%(first_day)s).")
+                % {"last_day": last_day, "first_day": first_day}
+            }
+        )
     if last_day > today:
-        sentence = f"The range ends after {today}, the data day of this moment. What comes is made by the schedule."
+        sentence = _(
+            "The range ends after %(today)s, the data day of this moment. What comes is made by the schedule."
+        ) % {"today": today}
         raise ValidationError({"last_day": sentence})
     if (last_day - first_day).days >= LONGEST_DAYS:
-        raise ValidationError({"last_day": f"The range is longer than {LONGEST_DAYS} days. Ask for it in parts."})
+        raise ValidationError(
+            {
+                "last_day": _("The range is longer than %(longest_days)s days. Ask for it in parts.")
+                % {"longest_days": LONGEST_DAYS}
+            }
+        )
     if parallel < 1:
-        raise ValidationError({"parallel": "At least one run at once is needed."})
+        raise ValidationError({"parallel": _("At least one run at once is needed.")})
 
 
 def _days(first_day: date, last_day: date) -> Iterator[date]:

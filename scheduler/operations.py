@@ -7,6 +7,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from scheduler import accounts, cron, resuming, transitions, wording
 from scheduler.fires import insert_fires
@@ -120,7 +121,10 @@ def run_again(run: TaskRun, *, now: datetime, actor: str, from_progress: bool, r
         NotPossible: the run has not ended.
     """
     if run.finished_at is None:
-        raise NotPossible(f"Run #{run.pk} has not ended ({run.get_state_display()}); cancel it or let it end first.")
+        raise NotPossible(
+            _("Run #%(id)s has not ended (%(state)s); cancel it or let it end first.")
+            % {"id": run.pk, "state": run.get_state_display()}
+        )
     opening = Opening(
         name=run.name,
         job=run.job,
@@ -262,7 +266,9 @@ def cancel(run: TaskRun, *, now: datetime, actor: str, reason: str = "") -> bool
         accounts.lock([run.pk])
         current = TaskRun.objects.select_for_update().get(pk=run.pk)
         if current.finished_at is not None:
-            raise NotPossible(f"Run #{run.pk} has ended already ({current.get_state_display()}).")
+            raise NotPossible(
+                _("Run #%(id)s has ended already (%(state)s).") % {"id": run.pk, "state": current.get_state_display()}
+            )
         if current.state == RunState.RUNNING:
             _ask_to_cancel(current, now, actor, reason)
             return False
@@ -336,6 +342,8 @@ def _not_possible(run: TaskRun, wanted: list[RunState]) -> NotPossible:
     current = TaskRun.objects.get(pk=run.pk)
     state = current.get_state_display()
     if current.finished_at is not None:
-        return NotPossible(f"Run #{run.pk} has ended ({state}); run it again instead.")
+        return NotPossible(
+            _("Run #%(id)s has ended (%(state)s); run it again instead.") % {"id": run.pk, "state": state}
+        )
     states = " or ".join(str(state.label) for state in wanted)
     return NotPossible(f"Run #{run.pk} is {state} now, not {states}.")

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext as _
 
 from project.kit.versions import StaleVersion, column_value
 from scheduler import cron, wording
@@ -141,7 +142,7 @@ def prepare(schedule: Schedule, *, now: datetime) -> None:
     try:
         job = get_job(schedule.job)
         if not isinstance(schedule.params, dict):
-            raise BadParams("The parameters are a JSON object, for example {}.")
+            raise BadParams(_("The parameters are a JSON object, for example {}."))
         job.read_params(schedule.params)
     except UnknownJob as error:
         faults["job"] = str(error)
@@ -154,15 +155,27 @@ def prepare(schedule: Schedule, *, now: datetime) -> None:
 def _faults_of_pairs(schedule: Schedule) -> dict[str, str]:
     faults = {}
     if schedule.starts_at and schedule.ends_at and schedule.ends_at < schedule.starts_at:
-        faults["ends_at"] = "The schedule ends before it starts. Choose a later end or an earlier start."
+        faults["ends_at"] = _("The schedule ends before it starts. Choose a later end or an earlier start.")
     if (schedule.quiet_from is None) != (schedule.quiet_until is None):
         missing = "quiet_from" if schedule.quiet_from is None else "quiet_until"
-        faults[missing] = "Quiet hours need both ends: from when and until when."
+        faults[missing] = _("Quiet hours need both ends: from when and until when.")
     elif schedule.quiet_from is not None and schedule.quiet_from == schedule.quiet_until:
-        faults["quiet_until"] = "Quiet hours that begin and end at the same time would never end. Choose another end."
+        faults["quiet_until"] = _(
+            "Quiet hours that begin and end at the same time would never end. Choose another end."
+        )
     if schedule.quota_need is not None and schedule.quota_id is None:
-        faults["quota"] = "It says what it needs, but not of which quota. Choose one, or leave the need empty."
+        faults["quota"] = _("It says what it needs, but not of which quota. Choose one, or leave the need empty.")
     return faults
+
+
+def remove(schedule: Schedule) -> bool:
+    """Delete a schedule that never did anything; tell whether it is gone. One with a history is kept."""
+    with transaction.atomic():
+        current = Schedule.objects.select_for_update().get(pk=schedule.pk)  # nothing fires meanwhile
+        if current.fires.exists() or current.runs.exists():
+            return False
+        current.delete()
+    return True
 
 
 def pause(schedule: Schedule, *, now: datetime, reason: str, actor: str = "") -> bool:
@@ -220,9 +233,9 @@ def _first_run(schedule: Schedule, now: datetime) -> datetime:
         return upcoming
     if cron.unbounded(schedule.as_trigger()).next_after(now) is not None:
         raise ValidationError(
-            {"ends_at": "It ends before its next due time, so it would never fire. Choose a later end."}
+            {"ends_at": _("It ends before its next due time, so it would never fire. Choose a later end.")}
         )
-    sentence = "This lies in the past, so it would never fire. Choose a later instant."
+    sentence = _("This lies in the past, so it would never fire. Choose a later instant.")
     raise ValidationError({_form_field(schedule.trigger): sentence})
 
 

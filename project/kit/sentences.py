@@ -1,5 +1,6 @@
 """Sentences for people, one behind the other."""
 
+from collections.abc import Iterable
 from functools import reduce
 
 from django.utils.translation import gettext as _
@@ -9,6 +10,12 @@ def together(*sentences: str) -> str:
     """Return sentences as one text, with what the language puts between them; empty ones are left out."""
     said = [sentence.strip() for sentence in sentences if sentence.strip()]
     return reduce(_behind, said) if said else ""
+
+
+def enumerated(names: Iterable[str]) -> str:
+    """Return names as people say them: `usage, package and card status`."""
+    *others, last = list(names) or [""]
+    return _("%(others)s and %(last)s") % {"others": ", ".join(others), "last": last} if others else last
 
 
 def _behind(first: str, second: str) -> str:

@@ -3,13 +3,16 @@
 from typing import Any
 
 from django.db.models import Model
+from django.utils.translation import gettext as _
 
 
 class StaleVersion(Exception):
     """Somebody else saved the row meanwhile; `current` is what it is now."""
 
     def __init__(self, current: Any) -> None:
-        super().__init__(f"“{current}” was changed by somebody else meanwhile. Look at it and save again.")
+        super().__init__(
+            _("“%(current)s” was changed by somebody else meanwhile. Look at it and save again.") % {"current": current}
+        )
         self.current = current
 
 

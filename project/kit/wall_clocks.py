@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from zoneinfo import ZoneInfo, available_timezones
 
+from django.utils.translation import gettext as _
+
 # Links of one machine and placeholders: readable as a zone, but not the name of one.
 _NOT_A_ZONE = {"localtime", "posixrules", "Factory"}
 # No zone has ever changed its offset twice within six days (tzdata 2026: the closest two are 6.9 days apart).
@@ -33,8 +35,8 @@ def suggestion(name: str) -> str:
     names = {zone.casefold(): zone for zone in sorted(zone_names()) if not zone.startswith("Etc/")}
     near = _of_that_place(wanted, names) or difflib.get_close_matches(wanted, names, n=3, cutoff=0.7)
     if near and not re.search(r"[+-]\d", wanted):
-        return f"Did you mean {' or '.join(names[folded] for folded in near)}?"
-    return "Write the name of a place, as in Europe/Berlin or Asia/Shanghai, or UTC."
+        return _("Did you mean %(near)s?") % {"near": " or ".join(names[folded] for folded in near)}
+    return _("Write the name of a place, as in Europe/Berlin or Asia/Shanghai, or UTC.")
 
 
 def local(instant: datetime, place: ZoneInfo) -> datetime:

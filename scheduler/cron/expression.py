@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 
 from cronsim import CronSim, CronSimError
+from django.utils.translation import gettext as _
 
 from scheduler.cron.errors import TriggerError
 from scheduler.cron.refusals import refusal
@@ -94,7 +95,7 @@ def parse(expression: str) -> WallClock:
     """
     text = _without_macro(expression)
     sim = _read(text)
-    minute, hour, day, _, weekday = text.split()
+    minute, hour, day, _month, weekday = text.split()
     clock = WallClock(
         fields=sim,
         minutes=tuple(hour * 60 + minute for hour in sorted(sim.hours) for minute in sorted(sim.minutes)),
@@ -112,9 +113,13 @@ def _without_macro(expression: str) -> str:
     if not text.startswith("@"):
         return text
     if text.lower() == "@reboot":
-        raise TriggerError("cron", "@reboot is not a time: a restart starts nothing here. Write a time, or @daily.")
+        raise TriggerError("cron", _("@reboot is not a time: a restart starts nothing here. Write a time, or @daily."))
     if text.lower() not in MACROS:
-        raise TriggerError("cron", f"The cron expression “{text}” is not known. There are {', '.join(MACROS)}.")
+        raise TriggerError(
+            "cron",
+            _("The cron expression “%(text)s” is not known. There are %(macros)s.")
+            % {"text": text, "macros": ", ".join(MACROS)},
+        )
     return MACROS[text.lower()]
 
 
@@ -130,8 +135,11 @@ def _read(text: str) -> CronSim:
 def _never(expression: str) -> TriggerError:
     return TriggerError(
         "cron",
-        f"The cron expression “{expression}” names a day that never comes. Correct its day-of-month or month "
-        "field; L as the day of the month is the last day.",
+        _(
+            "The cron expression “%(expression)s” names a day that never comes. Correct its "
+            "day-of-month or month field; L as the day of the month is the last day."
+        )
+        % {"expression": expression},
     )
 
 

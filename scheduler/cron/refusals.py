@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from cronsim import CronSimError
 from cronsim.cronsim import Field
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
-FORM = "minute hour day-of-month month day-of-week"
+FORM = gettext_noop("minute hour day-of-month month day-of-week")
 EXAMPLE = "30 2 * * *"
 
 
@@ -20,18 +22,26 @@ class _Part:
 
 
 _PARTS = (
-    _Part("minute", 0, 59, "", Field.MINUTE),
-    _Part("hour", 0, 23, "", Field.HOUR),
-    _Part("day-of-month", 1, 31, ", L for the last day, LW for the last weekday", Field.DAY),
-    _Part("month", 1, 12, ", JAN to DEC", Field.MONTH),
-    _Part("day-of-week", 0, 7, ", SUN to SAT, 5L for the last Friday, MON#2 for the second Monday", Field.DOW),
+    _Part(gettext_noop("minute"), 0, 59, "", Field.MINUTE),
+    _Part(gettext_noop("hour"), 0, 23, "", Field.HOUR),
+    _Part(
+        gettext_noop("day-of-month"), 1, 31, gettext_noop(", L for the last day, LW for the last weekday"), Field.DAY
+    ),
+    _Part(gettext_noop("month"), 1, 12, gettext_noop(", JAN to DEC"), Field.MONTH),
+    _Part(
+        gettext_noop("day-of-week"),
+        0,
+        7,
+        gettext_noop(", SUN to SAT, 5L for the last Friday, MON#2 for the second Monday"),
+        Field.DOW,
+    ),
 )
 # What is written by habit from other schedulers, or by slip: pattern of the term, predicate of the sentence.
 _FAULTS = (
-    (r"^$", "has an empty place beside a comma"),
-    (r"\?", "uses ?, which is not known here: write * for every value"),
-    (r"~", "asks for a random time (~): write one fixed time"),
-    (r"/0+$", "has a step of 0: write at least 1"),
+    (r"^$", gettext_noop("has an empty place beside a comma")),
+    (r"\?", gettext_noop("uses ?, which is not known here: write * for every value")),
+    (r"~", gettext_noop("asks for a random time (~): write one fixed time")),
+    (r"/0+$", gettext_noop("has a step of 0: write at least 1")),
 )
 
 
@@ -44,23 +54,29 @@ def refusal(text: str) -> str | None:
         for term in field.split(","):
             if not _is_readable(part, term):
                 where = f"“{field}”" if term in ("", field) else f"“{field}”: “{term}”"
-                return f"The cron expression's {part.name} field {where} {_fault(part, term)}."
+                text = _("The cron expression's %(name)s field %(where)s %(fault)s.")
+                return text % {"name": _(part.name), "where": where, "fault": _fault(part, term)}
     return None
 
 
 def _wrong_count(fields: list[str]) -> str:
     text = " ".join(fields)
     if not fields:
-        return f"The cron expression is empty. Write five fields: {FORM}, as in “{EXAMPLE}”."
+        text = _("The cron expression is empty. Write five fields: %(form)s, as in “%(example)s”.")
+        return text % {"form": _(FORM), "example": EXAMPLE}
     if any(field.startswith(",") or field.endswith(",") for field in fields):
-        return f"The cron expression “{text}” has a space beside a comma. Write lists without one, as in 1,15."
+        refused = _("The cron expression “%(text)s” has a space beside a comma. Write lists without one, as in 1,15.")
+        return refused % {"text": text}
     if len(fields) == len(_PARTS) + 1:
-        return (
-            f"The cron expression “{text}” has six fields, but seconds are not supported. "
-            f"Write five: {FORM}, as in “{_without_seconds(fields)}”."
-        )
-    count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-    return f"The cron expression “{text}” has {count} instead of five: {FORM}, as in “{EXAMPLE}”."
+        return _(
+            "The cron expression “%(text)s” has six fields, but seconds are not supported. Write five: %(form)s, as in "
+            "“%(example)s”."
+        ) % {"text": text, "form": _(FORM), "example": _without_seconds(fields)}
+    return ngettext(
+        "The cron expression “%(text)s” has %(count)s field instead of five: %(form)s, as in “%(example)s”.",
+        "The cron expression “%(text)s” has %(count)s fields instead of five: %(form)s, as in “%(example)s”.",
+        len(fields),
+    ) % {"text": text, "count": len(fields), "form": _(FORM), "example": EXAMPLE}
 
 
 def _without_seconds(fields: list[str]) -> str:
@@ -80,17 +96,21 @@ def _fault(part: _Part, term: str) -> str:
     """Return the predicate of the sentence: the term "is …", "has …", "uses …"."""
     for pattern, fault in _FAULTS:
         if re.search(pattern, term):
-            return fault
+            return _(fault)
     if backwards := _backwards(part, term):
-        return f"runs backwards: write {backwards}"
+        return _("runs backwards: write %(remedy)s") % {"remedy": backwards}
     if re.fullmatch(r"[\d/-]*\d", term, re.ASCII):
-        return f"is not between {part.low} and {part.high}"
-    return f"cannot be read: write *, {part.low} to {part.high}{part.names}, a range (1-5) or a step (*/2)"
+        return _("is not between %(low)s and %(high)s") % {"low": part.low, "high": part.high}
+    return _("cannot be read: write *, %(low)s to %(high)s%(names)s, a range (1-5) or a step (*/2)") % {
+        "low": part.low,
+        "high": part.high,
+        "names": part.names and _(part.names),
+    }
 
 
 def _backwards(part: _Part, term: str) -> str | None:
     """Return what to write for a range such as 22-2, which goes over the end of the field."""
-    start, _, end = term.upper().partition("-")
+    start, _dash, end = term.upper().partition("-")
     first, last = _value(part, start), _value(part, end)
     if first is None or last is None or first <= last:
         return None

@@ -4,6 +4,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from project.kit.sentences import enumerated
 from project.kit.wall_clocks import last_change, local, offset
 from scheduler.cron.bounds import Trigger, unbounded
 from scheduler.cron.expression import WallClock, parse
@@ -22,11 +26,12 @@ def remarks(trigger: Trigger) -> list[str]:
     sentences = []
     if clock.either_day:
         sentences.append(
-            "Day-of-month and day-of-week are both set: as in cron, a day that matches one of them is enough."
+            _("Day-of-month and day-of-week are both set: as in cron, a day that matches one of them is enough.")
         )
     if min(clock.fields.days) > 28 and not clock.either_day:
         day = min(clock.fields.days)
-        sentences.append(f"It runs only in months that have a day {day}; the last day of every month is L.")
+        text = _("It runs only in months that have a day %(day)s; the last day of every month is L.")
+        sentences.append(text % {"day": day})
     return sentences
 
 
@@ -65,13 +70,21 @@ def _left_out(clock: WallClock, place: ZoneInfo, instant: datetime) -> Iterator[
 
 
 def _moved(left_out: list[datetime], shown: datetime) -> str:
-    times = " and ".join(f"{wall:%H:%M}" for wall in left_out)
-    do_not = "do not" if len(left_out) > 1 else "does not"
-    return f"{times} {do_not} exist on {left_out[0]:%Y-%m-%d}: the clock goes forward; it runs at {shown:%H:%M}."
+    return ngettext(
+        "%(times)s does not exist on %(day)s: the clock goes forward; it runs at %(shown)s.",
+        "%(times)s do not exist on %(day)s: the clock goes forward; it runs at %(shown)s.",
+        len(left_out),
+    ) % {
+        "times": enumerated(f"{wall:%H:%M}" for wall in left_out),
+        "day": f"{left_out[0]:%Y-%m-%d}",
+        "shown": f"{shown:%H:%M}",
+    }
 
 
 def _doubled(clock: WallClock, shown: datetime) -> str:
-    twice = f"{shown:%H:%M} comes twice on {shown:%Y-%m-%d}"
+    text = _("%(time)s comes twice on %(day)s: it runs both times, and this is the first.")
     if clock.fixed:
-        return f"{twice}: it runs the first time only."
-    return f"{twice}: it runs both times, and this is the {'second' if shown.fold else 'first'}."
+        text = _("%(time)s comes twice on %(day)s: it runs the first time only.")
+    elif shown.fold:
+        text = _("%(time)s comes twice on %(day)s: it runs both times, and this is the second.")
+    return text % {"time": f"{shown:%H:%M}", "day": f"{shown:%Y-%m-%d}"}

@@ -15,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 from project.kit.wall_clocks import first_change, first_instant, last_change, local, offset
 from scheduler.cron.errors import TriggerError
 from scheduler.cron.expression import WallClock, parse
@@ -116,10 +118,12 @@ def interval(seconds: int | None, anchor: datetime | None) -> Interval:
             anchor has no zone.
     """
     if seconds is None or not 1 <= seconds <= LONGEST_INTERVAL:
-        length = "empty" if seconds is None else f"{seconds:,} seconds"
-        raise TriggerError("interval", f"The interval is {length}: write 1 second to 10 years, in seconds.")
+        if seconds is None:
+            raise TriggerError("interval", _("The interval is empty: write 1 second to 10 years, in seconds."))
+        text = _("The interval is %(seconds)s seconds: write 1 second to 10 years, in seconds.")
+        raise TriggerError("interval", text % {"seconds": f"{seconds:,}"})
     if anchor is None or anchor.tzinfo is None:
-        raise TriggerError("interval", "The interval's first instant is missing, or has no time zone.")
+        raise TriggerError("interval", _("The interval's first instant is missing, or has no time zone."))
     return Interval(seconds, anchor)
 
 
@@ -130,7 +134,7 @@ def once(at: datetime | None) -> Once:
         TriggerError: it is missing or has no zone.
     """
     if at is None or at.tzinfo is None:
-        raise TriggerError("once", "The instant of a schedule that runs once is missing, or has no time zone.")
+        raise TriggerError("once", _("The instant of a schedule that runs once is missing, or has no time zone."))
     return Once(at)
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 
+from project.kit.sentences import together
 from project.kit.spans import span
 from scheduler.explaining import from_now
 from scheduler.explaining.run_facts import sentence
@@ -21,8 +23,12 @@ def lines(facts: CardFacts) -> Iterator[str]:
         interval = policy.interval_of(facts.tier, check)
         if interval is None and _due_at(facts, check) is None:
             continue
-        each = f", each {span(interval)} by the tier “{facts.tier.name}”" if interval and facts.tier else ""
-        yield f"{capfirst(check.label)}{each}: {_when(facts, check)}.{_failing(facts, facts.checks.get(check))}"
+        text = _("%(check)s: %(when)s.")
+        said = {"check": capfirst(check.label), "when": _when(facts, check)}
+        if interval and facts.tier:
+            text = _("%(check)s, each %(span)s by the tier “%(tier)s”: %(when)s.")
+            said |= {"span": span(interval), "tier": facts.tier.name}
+        yield together(text % said, _failing(facts, facts.checks.get(check)))
 
 
 def next_at(facts: CardFacts) -> datetime | None:
@@ -37,11 +43,12 @@ def next_at(facts: CardFacts) -> datetime | None:
 
 def _when(facts: CardFacts, check: CheckType) -> str:
     if check not in facts.possible:
-        return f"the account “{facts.account}” cannot make it"
+        return _("the account “%(account)s” cannot make it") % {"account": facts.account}
     due = _due_at(facts, check)
     if due is None:
-        return "not in the live order yet" if facts.order is not None else "never asked yet"
-    return f"due {'since' if due <= facts.clock else 'at'} {facts.at(due)} ({from_now(due, facts.clock)})"
+        return _("not in the live order yet") if facts.order is not None else _("never asked yet")
+    text = _("due since %(at)s (%(from_now)s)") if due <= facts.clock else _("due at %(at)s (%(from_now)s)")
+    return text % {"at": facts.at(due), "from_now": from_now(due, facts.clock)}
 
 
 def _due_at(facts: CardFacts, check: CheckType) -> datetime | None:
@@ -55,5 +62,7 @@ def _due_at(facts: CardFacts, check: CheckType) -> datetime | None:
 def _failing(facts: CardFacts, row: CardCheck | None) -> str:
     if row is None or not row.failures or row.last_failed_at is None:
         return ""
-    times = "once" if row.failures == 1 else f"{row.failures} times in a row"
-    return f" It failed {times}, last at {facts.at(row.last_failed_at)}.{sentence(row.error)}"
+    text = _("It failed %(count)s times in a row, last at %(at)s.")
+    if row.failures == 1:
+        text = _("It failed once, last at %(at)s.")
+    return f"{text % {'count': row.failures, 'at': facts.at(row.last_failed_at)}}{sentence(row.error)}"

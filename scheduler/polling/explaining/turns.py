@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+
+from project.kit.sentences import enumerated, together
 from project.kit.spans import span
 from quotas.ratelimit import Window
 from scheduler.explaining import from_now
@@ -45,24 +48,31 @@ def _instants(sight: Sight) -> list[datetime]:
 
 
 def _claimed(facts: CardFacts, sight: Sight) -> Reason:
-    what, until = in_words(sight.types), sight.lease_end
-    again = " It was asked for meanwhile, and is asked once more afterwards." if sight.asked else ""
-    if until is None or until <= sight.now:
-        return Reason(
-            Situation.LEASE_LOST,
-            f"It was claimed for {what}, and its lease has ended without a result: its poller died or was cut off."
-            f" The next round frees it.{again}",
+    situation, text = _of_the_claim(sight)
+    said = {
+        "checks": in_words(sight.types),
+        "work": sight.executor[:8],
+        "queue": facts.params.queue,
+        "until": facts.at(sight.lease_end) if sight.lease_end else "",
+    }
+    again = _("It was asked for meanwhile, and is asked once more afterwards.") if sight.asked else ""
+    return Reason(situation, together(text % said, again))
+
+
+def _of_the_claim(sight: Sight) -> tuple[Situation, str]:
+    if sight.lease_end is None or sight.lease_end <= sight.now:
+        return Situation.LEASE_LOST, _(
+            "It was claimed for %(checks)s, and its lease has ended without a result: its poller died or was cut off. "
+            "The next round frees it."
         )
     if sight.executor:
-        return Reason(
-            Situation.IN_WORK,
-            f"The poller's work {sight.executor[:8]} asks it just now: {what}. Unless it is renewed, its lease ends"
-            f" at {facts.at(until)}.{again}",
+        return Situation.IN_WORK, _(
+            "The poller's work %(work)s asks it just now: %(checks)s. Unless it is renewed, its lease ends at "
+            "%(until)s."
         )
-    return Reason(
-        Situation.ON_ITS_WAY,
-        f"It is claimed for {what} and waits in the queue {facts.params.queue} for a poller. If its message is lost, it"
-        f" is claimed again after {facts.at(until)}.{again}",
+    return Situation.ON_ITS_WAY, _(
+        "It is claimed for %(checks)s and waits in the queue %(queue)s for a poller. If its message is lost, it is "
+        "claimed again after %(until)s."
     )
 
 
@@ -73,42 +83,57 @@ def _waiting(facts: CardFacts, order: Order, sight: Sight, since: datetime) -> I
     """Yield what makes it wait that is due, its place in the order, and what slows that down."""
     scan, queue = facts.dispatch, facts.params.queue
     if silence := silence_of(scan, facts.now, facts.facts.timezone):
-        yield Reason(Situation.NOBODY_DISPATCHES, f"{silence} that claims due cards. Start beat and a worker.")
+        text = _("%(silence)s that claims due cards. Start beat and a worker.") % {"silence": silence}
+        yield Reason(Situation.NOBODY_DISPATCHES, text)
     if not order.places:
-        yield Reason(Situation.NO_POLLER, f"No poller reads the queue {queue}. Start one.")
+        text = _("No poller reads the queue %(queue)s. Start one.") % {"queue": queue}
+        yield Reason(Situation.NO_POLLER, text)
     places = accounts.borne(facts.params, facts.account.hold_count)
     if order.counts.running >= places:
         yield Reason(Situation.ALL_PLACES_TAKEN, _all_taken(facts, places))
     yield Reason(Situation.WAITS_ITS_TURN, _turn(facts, sight, since))
     if not order.has_calls:
-        limits = _in_words(facts.params.rate_windows)
-        yield Reason(Situation.LIMIT_REACHED, f"The account's calls of this second are made: its limit is {limits}.")
+        text = _("The account's calls of this second are made: its limit is %(limits)s.")
+        yield Reason(Situation.LIMIT_REACHED, text % {"limits": _in_words(facts.params.rate_windows)})
 
 
 def _all_taken(facts: CardFacts, places: int) -> str:
     slowed = facts.account.hold_count
-    why = f", fewer than usual since the carrier refused calls {slowed} times in a row" if slowed else ""
-    return f"As many cards of “{facts.account}” are in work as may be at once: {places:,}{why}."
+    text = _("As many cards of “%(account)s” are in work as may be at once: %(places)s.")
+    if slowed:
+        text = _(
+            "As many cards of “%(account)s” are in work as may be at once: %(places)s, fewer than usual since the "
+            "carrier refused calls %(slowed)s times in a row."
+        )
+    return text % {"account": facts.account, "places": f"{places:,}", "slowed": slowed}
 
 
 def _turn(facts: CardFacts, sight: Sight, since: datetime) -> str:
-    place = f"It is due since {facts.at(since)} ({from_now(since, sight.now)})"
+    said = {"since": facts.at(since), "from_now": from_now(since, sight.now), "before": f"{sight.before:,}"}
     if sight.priority is not None and sight.priority <= sight.now:
-        return f"{place}, and was asked for, so it goes before those that are only due by schedule."
+        text = _(
+            "It is due since %(since)s (%(from_now)s), and was asked for, so it goes before those that are only due by "
+            "schedule."
+        )
+        return text % said
     if not sight.before:
-        return f"{place}, and comes first: the next round claims it."
+        return _("It is due since %(since)s (%(from_now)s), and comes first: the next round claims it.") % said
+    place = _("It is due since %(since)s (%(from_now)s), and %(before)s cards of its account stand before it.") % said
     takes = policy.full_cycle(sight.before, facts.params.rate_windows)
-    at_this_rate = f" At {_in_words(facts.params.rate_windows)} that takes {span(takes)} at least." if takes else ""
-    return f"{place}, and {sight.before:,} cards of its account stand before it.{at_this_rate}"
+    if not takes:
+        return place
+    rate = _("At %(limits)s that takes %(span)s at least.")
+    return together(place, rate % {"limits": _in_words(facts.params.rate_windows), "span": span(takes)})
 
 
 def _later(facts: CardFacts, sight: Sight) -> Reason:
     first = first_due(sight)
     if first is None:
-        return Reason(Situation.NEVER_DUE, "Nothing of it is due: it is asked when somebody asks for a check.")
-    when = f"{facts.at(first)} ({from_now(first, sight.now)})"
-    asked = f" {in_words(sight.asked).capitalize()} was asked for." if sight.asked else ""
-    return Reason(Situation.DUE_LATER, f"Nothing of it is due before {when}.{asked}")
+        return Reason(Situation.NEVER_DUE, _("Nothing of it is due: it is asked when somebody asks for a check."))
+    later = _("Nothing of it is due before %(at)s (%(from_now)s).")
+    later %= {"at": facts.at(first), "from_now": from_now(first, sight.now)}
+    asked = _("%(checks)s was asked for.") % {"checks": in_words(sight.asked).capitalize()} if sight.asked else ""
+    return Reason(Situation.DUE_LATER, together(later, asked))
 
 
 # --- words -----------------------------------------------------------------------------------------------------
@@ -116,9 +141,11 @@ def _later(facts: CardFacts, sight: Sight) -> Reason:
 
 def in_words(checks: Iterable[CheckType]) -> str:
     """Return checks as people say them: `usage and card status`."""
-    names = [str(check.label) for check in checks]
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return enumerated(str(check.label) for check in checks)
 
 
 def _in_words(windows: Sequence[Window]) -> str:
-    return " and ".join(f"{window.limit:,} in {span(timedelta(seconds=window.seconds))}" for window in windows)
+    text = _("%(limit)s in %(span)s")
+    return enumerated(
+        text % {"limit": f"{window.limit:,}", "span": span(timedelta(seconds=window.seconds))} for window in windows
+    )
