@@ -15,10 +15,16 @@ from rest_framework.views import APIView
 
 import alerts.api
 import quotas.api
+import scheduler.api
 import scheduler.polling.api
 from project.kit.api.resources import AlwaysJson
 
-RESOURCES = {**alerts.api.RESOURCES, **quotas.api.RESOURCES, **scheduler.polling.api.RESOURCES}
+RESOURCES = {
+    **alerts.api.RESOURCES,
+    **quotas.api.RESOURCES,
+    **scheduler.api.RESOURCES,
+    **scheduler.polling.api.RESOURCES,
+}
 
 
 @extend_schema(exclude=True)

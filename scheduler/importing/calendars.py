@@ -65,23 +65,41 @@ def from_file(path: Path, years: Years) -> Source:
     """Read the whole days of an iCalendar file, recurring ones within the years.
 
     Raises:
-        UnusableSource: there is no such file, it is none of that kind, or an event in it cannot be read.
+        UnusableSource: there is no such file, or as `from_content`.
     """
-    calendar = _parse(path)
+    try:
+        if path.stat().st_size > LONGEST_FILE:
+            raise UnusableSource(f"{path} has more than {LONGEST_FILE:,} bytes. Is it a calendar?")
+        content = path.read_bytes()
+    except OSError as error:
+        raise UnusableSource(f"{path} cannot be read: {error.strerror}.") from error
+    return from_content(content, path.name, years)
+
+
+def from_content(content: bytes, name: str, years: Years) -> Source:
+    """Return the whole days of what an iCalendar file holds, recurring ones within the years.
+
+    Args:
+        name: what people call the file.
+
+    Raises:
+        UnusableSource: it is none of that kind, or an event in it cannot be read.
+    """
+    calendar = _parse(content, name)
     events = [component for component in calendar.subcomponents if component.name == "VEVENT"]
     for event in events:
-        _check(event, path)
+        _check(event, name)
     possible = [event for event in events if "RECURRENCE-ID" in event or _may_be_whole_days(event)]
     left_out = [_title(event) for event in events if event not in possible]
     calendar.subcomponents = [component for component in calendar.subcomponents if component not in events] + possible
     days: dict[date, list[str]] = defaultdict(list)
-    for occurrence in _occurrences(calendar, path, years):
+    for occurrence in _occurrences(calendar, name, years):
         dates = [] if _is_cancelled(occurrence) else list(_whole_days(occurrence))
         for day in dates:
             days[day].append(_title(occurrence))
         if not dates:
             left_out.append(_title(occurrence))
-    return Source(path.name, _within(_joined(days), years, path.name), tuple(dict.fromkeys(left_out)))
+    return Source(name, _within(_joined(days), years, name), tuple(dict.fromkeys(left_out)))
 
 
 def from_country(country: str, subdivision: str | None, years: Years) -> Source:
@@ -130,36 +148,30 @@ def carry_out(planned: Plan) -> None:
 # --- the steps of reading a file -------------------------------------------------------------------------------
 
 
-def _parse(path: Path) -> icalendar.Calendar:
-    try:
-        if path.stat().st_size > LONGEST_FILE:
-            raise UnusableSource(f"{path} has more than {LONGEST_FILE:,} bytes. Is it a calendar?")
-        content = path.read_bytes()
-    except OSError as error:
-        raise UnusableSource(f"{path} cannot be read: {error.strerror}.") from error
+def _parse(content: bytes, name: str) -> icalendar.Calendar:
     try:
         calendar = icalendar.Calendar.from_ical(content)
     except ValueError as error:
-        raise UnusableSource(f"{path} is no iCalendar file (.ics): {_first_line(error)}") from error
+        raise UnusableSource(f"{name} is no iCalendar file (.ics): {_first_line(error)}") from error
     if not isinstance(calendar, icalendar.Calendar):
-        raise UnusableSource(f"{path} is no iCalendar file (.ics): it does not begin with BEGIN:VCALENDAR.")
+        raise UnusableSource(f"{name} is no iCalendar file (.ics): it does not begin with BEGIN:VCALENDAR.")
     return calendar
 
 
-def _check(event: Any, path: Path) -> None:
-    faults = [f"{name}: {fault}" for name, fault in event.errors]
+def _check(event: Any, name: str) -> None:
+    faults = [f"{part}: {fault}" for part, fault in event.errors]
     if "DTSTART" not in event:
         faults.append("it has no DTSTART")
     if faults:
-        raise UnusableSource(f"{path}: the event “{_title(event)}” cannot be read ({'; '.join(faults)}).")
+        raise UnusableSource(f"{name}: the event “{_title(event)}” cannot be read ({'; '.join(faults)}).")
 
 
-def _occurrences(calendar: icalendar.Calendar, path: Path, years: Years) -> list[Any]:
+def _occurrences(calendar: icalendar.Calendar, name: str, years: Years) -> list[Any]:
     try:
         found = recurring_ical_events.of(calendar, skip_bad_series=False)
         return list(found.between(date(years[0], 1, 1), date(years[-1] + 1, 1, 1)))
     except ValueError as error:
-        raise UnusableSource(f"{path}: an event that recurs cannot be read: {_first_line(error)}") from error
+        raise UnusableSource(f"{name}: an event that recurs cannot be read: {_first_line(error)}") from error
 
 
 def _may_be_whole_days(event: Any) -> bool:

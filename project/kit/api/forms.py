@@ -19,6 +19,7 @@ _TYPES: tuple[tuple[type[forms.Field], str, type | tuple[type, ...], str | Promi
     (forms.BooleanField, "boolean", bool, _("Write true or false.")),
     (forms.JSONField, "object", dict, _("Write a JSON object.")),
     (forms.MultipleChoiceField, "array", list, _("Write a list.")),
+    (forms.ModelChoiceField, "integer", int, _("Write the number of a row.")),
     (forms.IntegerField, "integer", int, _("Write a whole number.")),
     (forms.Field, "string", str, _("Write a text.")),
 )
