@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from alerts.channels.base import Endpoint, Refused
 from alerts.channels.hosts import recognise
@@ -124,9 +125,9 @@ def _value(channel: Channel, name: str) -> Any:
 def _faults_of_choices(channel: Channel) -> dict[str, str]:
     faults = {}
     if not isinstance(channel.kinds, list) or not _are_texts(channel.kinds):
-        faults["kinds"] = 'Write the kinds as a list of texts, as in ["run_failed"].'
+        faults["kinds"] = _('Write the kinds as a list of texts, as in ["run_failed"].')
     if not isinstance(channel.labels, dict) or not _are_texts([*channel.labels, *channel.labels.values()]):
-        faults["labels"] = 'Write the labels as an object of texts, as in {"name": "nightly"}.'
+        faults["labels"] = _('Write the labels as an object of texts, as in {"name": "nightly"}.')
     return faults
 
 
@@ -138,16 +139,22 @@ def _faults_of_repeating(channel: Channel) -> dict[str, str]:
     hours = channel.repeat_hours
     if hours is None or 1 <= hours <= MOST_REPEAT_HOURS:
         return {}
-    return {"repeat_hours": f"Repeat after 1 to {MOST_REPEAT_HOURS:,} hours, or leave it empty to be told once."}
+    return {
+        "repeat_hours": _("Repeat after 1 to %(most_repeat_hours)s hours, or leave it empty to be told once.")
+        % {"most_repeat_hours": f"{MOST_REPEAT_HOURS:,}"}
+    }
 
 
 def _faults_of_hours(channel: Channel) -> dict[str, str]:
     faults = {}
     if channel.timezone not in zone_names():
-        faults["timezone"] = f"The time zone “{channel.timezone}” is not known. {suggestion(channel.timezone)}"
+        faults["timezone"] = _("The time zone “%(timezone)s” is not known. %(suggestion)s") % {
+            "timezone": channel.timezone,
+            "suggestion": suggestion(channel.timezone),
+        }
     if (channel.quiet_from is None) != (channel.quiet_until is None):
         missing = "quiet_from" if channel.quiet_from is None else "quiet_until"
-        faults[missing] = "Quiet hours need both ends: from when and until when."
+        faults[missing] = _("Quiet hours need both ends: from when and until when.")
     elif channel.quiet_from is not None and channel.quiet_from == channel.quiet_until:
         faults["quiet_until"] = "Quiet hours that begin and end at the same time would never end. Choose another end."
     return faults

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from alerts.channels.base import Endpoint, Notice, Rates, Refused, Verdict
 from alerts.channels.page import fitted, lay_out_for_chat
 from alerts.messages import Message
@@ -50,12 +52,12 @@ class Apprise:
         Raises:
             Refused: a format of Tideline's own is for it, or it speaks to this machine, or apprise does not know it.
         """
-        scheme, separator, _ = endpoint.address.partition("://")
+        scheme, separator, _rest = endpoint.address.partition("://")
         if not separator:
-            raise Refused("The address must have the form that apprise asks for, such as ntfys://topic.")
+            raise Refused(_("The address must have the form that apprise asks for, such as ntfys://topic."))
         _check_scheme(scheme.strip().lower())
         if not _known(endpoint.address):
-            raise Refused("Apprise does not understand the address. Compare it with apprise's page of the service.")
+            raise Refused(_("Apprise does not understand the address. Compare it with apprise's page of the service."))
 
     def render(self, message: Message, endpoint: Endpoint, *, now: datetime) -> Notice:
         """Write the message as plain text: apprise fits it to the service.
@@ -79,11 +81,17 @@ class Apprise:
 def _check_scheme(scheme: str) -> None:
     if scheme in OWN:
         raise Refused(
-            f"For {scheme}:// choose the format {OWN[scheme]} and the service's own address: apprise does not read "
-            "the service's answer."
+            _(
+                "For %(scheme)s:// choose the format %(own)s and the service's own address: apprise does "
+                "not read the service's answer."
+            )
+            % {"scheme": scheme, "own": OWN[scheme]}
         )
     if scheme in LOCAL:
-        raise Refused(f"With {scheme}:// apprise speaks to the machine on which it runs, where nobody looks.")
+        raise Refused(
+            _("With %(scheme)s:// apprise speaks to the machine on which it runs, where nobody looks.")
+            % {"scheme": scheme}
+        )
 
 
 def _known(address: str) -> bool:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from django.utils.translation import gettext as _
+
 from alerts.channels.text import one_line
 from alerts.messages import Message
 from alerts.states import DeliveryOutcome
@@ -48,10 +50,14 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if len(self.keyword) > LONGEST_KEYWORD:
-            raise Refused(f"The keyword is too long: shorten it to {LONGEST_KEYWORD} characters.", "keyword")
+            raise Refused(
+                _("The keyword is too long: shorten it to %(longest_keyword)s characters.")
+                % {"longest_keyword": LONGEST_KEYWORD},
+                "keyword",
+            )
         if one_line(self.keyword) != self.keyword:
             raise Refused(
-                "The keyword holds line breaks, invisible characters or needless spaces: type it again.", "keyword"
+                _("The keyword holds line breaks, invisible characters or needless spaces: type it again."), "keyword"
             )
 
 

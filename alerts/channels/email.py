@@ -9,6 +9,7 @@ from html import escape
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMultiAlternatives
 from django.core.validators import validate_email
+from django.utils.translation import gettext as _
 
 from alerts.channels.base import Endpoint, Letter, Rates, Refused, Verdict
 from alerts.channels.page import Line, Page, fitted, lay_out
@@ -90,9 +91,12 @@ def as_mail(letter: Letter) -> EmailMultiAlternatives:
 def _recipients(address: str) -> tuple[str, ...]:
     recipients = tuple(filter(None, (part.strip() for part in address.removeprefix("mailto:").split(","))))
     if not recipients:
-        raise Refused("The address is empty: put in one or more e-mail addresses, with commas between them.")
+        raise Refused(_("The address is empty: put in one or more e-mail addresses, with commas between them."))
     if len(recipients) > MOST_RECIPIENTS:
-        raise Refused(f"There are more than {MOST_RECIPIENTS} e-mail addresses: use a mailing list.")
+        raise Refused(
+            _("There are more than %(most_recipients)s e-mail addresses: use a mailing list.")
+            % {"most_recipients": MOST_RECIPIENTS}
+        )
     for recipient in recipients:
         _check_recipient(recipient)
     return recipients
@@ -103,7 +107,7 @@ def _check_recipient(recipient: str) -> None:
         validate_email(recipient)
     except ValidationError:
         raise Refused(
-            "The address holds something that is no e-mail address: write them with commas between."
+            _("The address holds something that is no e-mail address: write them with commas between.")
         ) from None
 
 

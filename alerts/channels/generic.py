@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from alerts.channels.answers import judge_status
 from alerts.channels.base import Answer, Endpoint, Rates, Refused, Request, Verdict
 from alerts.channels.page import LONGEST_KIND, Page, fitted, lay_out
@@ -80,11 +82,14 @@ def _key(secret: str) -> bytes:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
         raise Refused(
-            f"A secret must be {PREFIX} and base64 behind it, as Standard Webhooks asks.", "secrets"
+            _("A secret must be %(prefix)s and base64 behind it, as Standard Webhooks asks.") % {"prefix": PREFIX},
+            "secrets",
         ) from None
     if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
         raise Refused(
-            f"A secret must hold {SHORTEST_KEY} to {LONGEST_KEY} random bytes; this one holds {len(key)}.", "secrets"
+            _("A secret must hold %(shortest_key)s to %(longest_key)s random bytes; this one holds %(count)s.")
+            % {"shortest_key": SHORTEST_KEY, "longest_key": LONGEST_KEY, "count": len(key)},
+            "secrets",
         )
     return key
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.translation import gettext as _
 
 from alerts.channels.base import Refused
 
@@ -57,12 +58,12 @@ def recognise(address: str) -> str:
     platform = platform_of(address)
     if platform:
         return platform.format
-    scheme, separator, _ = address.strip().lower().partition("://")
+    scheme, separator, _rest = address.strip().lower().partition("://")
     if separator:
         return "generic" if scheme in {"http", "https"} else "apprise"
     if _is_email(address):
         return "email"
-    raise Refused("The address is none: it begins with https:// or another scheme, or is an e-mail address.")
+    raise Refused(_("The address is none: it begins with https:// or another scheme, or is an e-mail address."))
 
 
 def host_of(address: str) -> str:

@@ -2,6 +2,8 @@
 
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 from alerts.channels.base import Refused
 
 JSON_HEADERS = {"content-type": "application/json; charset=utf-8"}
@@ -14,7 +16,7 @@ def check_url(address: str) -> None:
         Refused: it is none.
     """
     if _scheme(address) not in {"http", "https"}:
-        raise Refused("The address must begin with https:// or http://.")
+        raise Refused(_("The address must begin with https:// or http://."))
 
 
 def check_https(address: str) -> None:
@@ -24,12 +26,12 @@ def check_https(address: str) -> None:
         Refused: it is none.
     """
     if _scheme(address) != "https":
-        raise Refused("The address must begin with https://, as the platform shows it.")
+        raise Refused(_("The address must begin with https://, as the platform shows it."))
 
 
 def _scheme(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        raise Refused("The address is no web address: copy it again from where you got it.") from None
+        raise Refused(_("The address is no web address: copy it again from where you got it.")) from None
     return parts.scheme if parts.netloc else ""

@@ -1,5 +1,7 @@
 """Which format an endpoint is saved with: a group's bot only with its own platform's."""
 
+from django.utils.translation import gettext as _
+
 from alerts.channels.base import Endpoint, Refused
 from alerts.channels.hosts import platform_of, recognise
 from alerts.channels.registry import AnyFormat, format_of
@@ -25,4 +27,7 @@ def _check_platform(address: str, chosen: AnyFormat) -> None:
     if platform is None or platform.format == chosen.name or (chosen.name == "generic" and not platform.bots_only):
         return
     own = format_of(platform.format)
-    raise Refused(f"This is an address of {own.label}: choose the format {own.label}, not {chosen.label}.")
+    raise Refused(
+        _("This is an address of %(own)s: choose the format %(own)s, not %(chosen)s.")
+        % {"own": own.label, "chosen": chosen.label}
+    )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Protocol
 
+from django.utils.translation import gettext as _
+
 from alerts.channels.apprise import Apprise
 from alerts.channels.base import Format, Rates, Refused
 from alerts.channels.dingtalk import DingTalk
@@ -42,7 +44,9 @@ def format_of(name: str) -> AnyFormat:
         Refused: there is none; the text says which there are.
     """
     if name not in FORMATS:
-        raise Refused(f"There is no such format: choose one of {', '.join(FORMATS)}.", "format")
+        raise Refused(
+            _("There is no such format: choose one of %(formats)s.") % {"formats": ", ".join(FORMATS)}, "format"
+        )
     return FORMATS[name]
 
 

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 DOTS = "••••••"
@@ -28,8 +29,10 @@ class UnreadableSecret(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "This secret was encrypted with another key."
-            " Add that key to TIDELINE_SECRETS_KEYS, or enter the secret anew."
+            gettext(
+                "This secret was encrypted with another key. Add that key to TIDELINE_SECRETS_KEYS, or "
+                "enter the secret anew."
+            )
         )
 
 

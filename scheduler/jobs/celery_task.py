@@ -3,6 +3,7 @@
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 from kombu.transport import TRANSPORT_ALIASES
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -77,7 +78,7 @@ class CeleryParams(Params):
     @classmethod
     def _is_a_broker(cls, url: SecretStr | None) -> SecretStr | None:
         if url is not None and _scheme(url) not in TRANSPORT_ALIASES:
-            raise refusal("It must be a broker's URL, for example redis://user:password@host:6379/0")
+            raise refusal(gettext("It must be a broker's URL, for example redis://user:password@host:6379/0"))
         return url
 
     @field_validator("result_backend")
@@ -86,9 +87,11 @@ class CeleryParams(Params):
         if url is None:
             return url
         if _scheme(url) in ("rpc", "amqp"):
-            raise refusal("Results of this kind are sent to the asking process alone and cannot be followed from here")
+            raise refusal(
+                gettext("Results of this kind are sent to the asking process alone and cannot be followed from here")
+            )
         if not _scheme(url):
-            raise refusal("It must be a result backend's URL, for example redis://user:password@host:6379/1")
+            raise refusal(gettext("It must be a result backend's URL, for example redis://user:password@host:6379/1"))
         return url
 
     @model_validator(mode="after")
@@ -100,11 +103,14 @@ class CeleryParams(Params):
             if getattr(self, name) != fields[name].get_default(call_default_factory=True)
         ]
         if self.broker_url is None and foreign:
-            raise refusal(f"{' and '.join(foreign)} only matters to another application; give its broker_url too")
+            raise refusal(
+                gettext("%(foreign)s only matters to another application; give its broker_url too")
+                % {"foreign": " and ".join(foreign)}
+            )
         if (self.exchange is None) != (self.routing_key is None):
-            raise refusal("exchange and routing_key belong together")
+            raise refusal(gettext("exchange and routing_key belong together"))
         if self.exchange is not None and self.queue is not None:
-            raise refusal("Give either a queue, or an exchange and a routing_key")
+            raise refusal(gettext("Give either a queue, or an exchange and a routing_key"))
         return self
 
 

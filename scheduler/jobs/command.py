@@ -11,6 +11,7 @@ from datetime import UTC
 from typing import IO, Annotated, Any
 
 from django.conf import settings
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 
@@ -62,7 +63,7 @@ class CommandParams(Params):
     @classmethod
     def _is_a_path(cls, shell: str) -> str:
         if not shell.startswith("/"):
-            raise refusal("Give the whole path of the shell, for example /bin/bash")
+            raise refusal(gettext("Give the whole path of the shell, for example /bin/bash"))
         return shell
 
     @field_validator("env")
@@ -70,7 +71,7 @@ class CommandParams(Params):
     def _can_be_an_environment(cls, env: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for name, value in env.items():
             if not name or "=" in name:
-                raise refusal("The name of a variable must not be empty and must hold no “=”")
+                raise refusal(gettext("The name of a variable must not be empty and must hold no “=”"))
             without_nul(value.get_secret_value())
         return env
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
 import httpx
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 from pydantic import Field, SecretStr, field_validator
 
@@ -82,9 +83,9 @@ class HttpParams(Params):
         try:
             address = httpx.URL(without_placeholders(url))
         except httpx.InvalidURL:
-            raise refusal("It cannot be read as a URL; it looks like https://example.com/path") from None
+            raise refusal(gettext("It cannot be read as a URL; it looks like https://example.com/path")) from None
         if address.scheme not in ("http", "https") or not address.host:
-            raise refusal("It must begin with http:// or https:// and name a host")
+            raise refusal(gettext("It must begin with http:// or https:// and name a host"))
         return url
 
     @field_validator("headers")
@@ -92,11 +93,15 @@ class HttpParams(Params):
     def _can_be_sent(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for name, value in headers.items():
             if not HEADER_NAME.fullmatch(name):
-                raise refusal(f"“{name}” cannot be the name of a header")
+                raise refusal(gettext("“%(name)s” cannot be the name of a header") % {"name": name})
             if name.lower() in OUR_OWN_HEADERS:
-                raise refusal(f"The header {name} is set from the request itself; leave it out")
+                raise refusal(
+                    gettext("The header %(name)s is set from the request itself; leave it out") % {"name": name}
+                )
             if not value.get_secret_value().isascii() or not value.get_secret_value().isprintable():
-                raise refusal(f"The value of the header {name} must be printable ASCII on one line")
+                raise refusal(
+                    gettext("The value of the header %(name)s must be printable ASCII on one line") % {"name": name}
+                )
         return headers
 
     @field_validator("body")
@@ -110,7 +115,7 @@ class HttpParams(Params):
         for status in expected:
             found = STATUS_RANGE.fullmatch(str(status))
             if found is None or (found[2] or found[1]) < found[1]:
-                raise refusal("A status is a number from 100 to 599 or a range such as 200-299")
+                raise refusal(gettext("A status is a number from 100 to 599 or a range such as 200-299"))
         return expected
 
 

@@ -1,5 +1,6 @@
 """What the parameters of the built-in jobs have in common."""
 
+from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError
 
@@ -22,5 +23,5 @@ def without_nul(text: str) -> str:
         PydanticCustomError: it holds a NUL character, which neither a program nor PostgreSQL takes.
     """
     if "\x00" in text:
-        raise refusal("There must be no NUL character in it")
+        raise refusal(_("There must be no NUL character in it"))
     return text

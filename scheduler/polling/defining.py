@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model
+from django.utils.translation import gettext as _
 
 from project.kit.secrets import Secret, UnreadableSecret
 from project.kit.versions import StaleVersion, column_value
@@ -109,7 +110,8 @@ def delete_account(account: CarrierAccount, *, expected_version: int) -> None:
         current = _current(account, expected_version)
         if count := current.cards.count():
             raise ValidationError(
-                f"The account “{current}” has {count:,} cards. Give them to another account, or delete them first."
+                _("The account “%(current)s” has %(count)s cards. Give them to another account, or delete them first.")
+                % {"current": current, "count": f"{count:,}"}
             )
         claiming.leave(account.pk)
         current.delete()
@@ -129,7 +131,7 @@ def check_account(account: CarrierAccount, current: CarrierAccount | None = None
         return
     credentials = _revealed(account)
     if not isinstance(account.settings, dict):
-        raise ValidationError({"settings": 'Write the settings as an object, as in {"timezone": "Asia/Shanghai"}.'})
+        raise ValidationError({"settings": _('Write the settings as an object, as in {"timezone": "Asia/Shanghai"}.')})
     try:
         read_access(account.gateway, account.settings, credentials)
     except BadSettings as error:
@@ -143,7 +145,7 @@ def _revealed(account: CarrierAccount) -> dict[str, Any]:
         raise ValidationError({"credentials": str(error)}) from None
     credentials = json.loads(text) if text else {}
     if not isinstance(credentials, dict):
-        raise ValidationError({"credentials": 'Write the credentials as an object, as in {"password": "..."}.'})
+        raise ValidationError({"credentials": _('Write the credentials as an object, as in {"password": "..."}.')})
     return credentials
 
 
@@ -212,7 +214,9 @@ def check_params(params: PollingParams) -> None:
         except LimiterError as error:
             faults["rate_windows"] = str(error)
     if params.queue and not re.fullmatch(QUEUE_NAME, params.queue):
-        faults["queue"] = f"“{params.queue}” is no queue of its own: write {SHARED_QUEUE} and a name, as in {EXAMPLE}."
+        faults["queue"] = _(
+            "“%(queue)s” is no queue of its own: write %(shared_queue)s and a name, as in %(example)s."
+        ) % {"queue": params.queue, "shared_queue": SHARED_QUEUE, "example": EXAMPLE}
     if faults:
         raise ValidationError(faults)
 
@@ -274,10 +278,12 @@ def check_tier(tier: PollingTier) -> None:
     for name in (f"{check}_seconds" for check in CheckType):
         seconds = getattr(tier, name)
         if isinstance(seconds, int) and not 1 <= seconds <= LONGEST_INTERVAL_SECONDS:
-            faults[name] = "Write seconds from 1 to a year of them, or leave it empty: then it is not checked."
+            faults[name] = _("Write seconds from 1 to a year of them, or leave it empty: then it is not checked.")
     least, below = tier.usage_from_percent, tier.usage_below_percent
     if least is not None and below is not None and least >= below:
-        faults["usage_below_percent"] = f"No usage is from {least} % and below {below} %. Write more than {least}."
+        faults["usage_below_percent"] = _(
+            "No usage is from %(least)s %% and below %(below)s %%. Write more than %(least)s."
+        ) % {"least": least, "below": below}
     if faults:
         raise ValidationError(faults)
 

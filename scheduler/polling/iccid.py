@@ -1,5 +1,9 @@
 """Numbers of SIM cards: 18 to 20 digits that begin with 89, of which the last one checks the others (ITU-T E.118)."""
 
+from django.utils.translation import gettext as _
+
+from project.kit.sentences import together
+
 SHORTEST, LONGEST = 18, 20
 TELECOM = "89"
 # What people and spreadsheets put between the digits.
@@ -18,17 +22,28 @@ def checked(text: str) -> str:
     """
     number = text.translate(_SEPARATORS).upper()
     if not number:
-        raise BadICCID("The ICCID is missing.")
+        raise BadICCID(_("The ICCID is missing."))
     if number.endswith("F") and len(number) == LONGEST:
         number = number[:-1]  # how 19 digits are stored in ten bytes
     if not (number.isascii() and number.isdigit()):
-        raise BadICCID(f"The ICCID “{text}” is no number: write its {SHORTEST} to {LONGEST} digits.{_rounded(text)}")
+        sentence = _("The ICCID “%(text)s” is no number: write its %(shortest)s to %(longest)s digits.")
+        sentence %= {"text": text, "shortest": SHORTEST, "longest": LONGEST}
+        raise BadICCID(together(sentence, _rounded(text)))
     if not SHORTEST <= len(number) <= LONGEST:
-        raise BadICCID(f"The ICCID {number} has {len(number)} digits; there are {SHORTEST} to {LONGEST}.")
+        raise BadICCID(
+            _("The ICCID %(number)s has %(count)s digits; there are %(shortest)s to %(longest)s.")
+            % {"number": number, "count": len(number), "shortest": SHORTEST, "longest": LONGEST}
+        )
     if not number.startswith(TELECOM):
-        raise BadICCID(f"The ICCID {number} does not begin with {TELECOM}, as those of SIM cards do.")
+        raise BadICCID(
+            _("The ICCID %(number)s does not begin with %(telecom)s, as those of SIM cards do.")
+            % {"number": number, "telecom": TELECOM}
+        )
     if check_digit(number[:-1]) != number[-1]:
-        raise BadICCID(f"The last digit of the ICCID {number} does not check the others: one of them is mistyped.")
+        raise BadICCID(
+            _("The last digit of the ICCID %(number)s does not check the others: one of them is mistyped.")
+            % {"number": number}
+        )
     return number
 
 
@@ -44,4 +59,4 @@ def check_digit(digits: str) -> str:
 def _rounded(text: str) -> str:
     if "E+" not in text.upper():
         return ""
-    return " A spreadsheet has rounded it: format the column as text, and export it once more."
+    return _("A spreadsheet has rounded it: format the column as text, and export it once more.")

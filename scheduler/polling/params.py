@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from quotas.ratelimit import LimiterError, Window
 from quotas.ratelimit.windows import checked_windows
 from scheduler.polling.models import PollingParams
@@ -79,7 +81,9 @@ def windows_of(value: object) -> tuple[Window, ...]:
         LimiterError: they are written otherwise, or a number is out of range; its text is a sentence.
     """
     if not isinstance(value, list):
-        raise LimiterError("rate_windows", f"Write the windows as a list, as in {_FORM}; [] for none.")
+        raise LimiterError(
+            "rate_windows", _("Write the windows as a list, as in %(form)s; [] for none.") % {"form": _FORM}
+        )
     return checked_windows([_window(item) for item in value]) if value else ()
 
 
@@ -93,9 +97,11 @@ def as_column(windows: Sequence[Window]) -> list[dict[str, Any]]:
 
 def _window(item: object) -> Window:
     if not isinstance(item, dict) or not {"limit", "seconds"} <= item.keys() <= {"limit", "seconds", "even"}:
-        raise LimiterError("rate_windows", f"Each window names its limit and its seconds, as in {_FORM}.")
+        raise LimiterError(
+            "rate_windows", _("Each window names its limit and its seconds, as in %(form)s.") % {"form": _FORM}
+        )
     if not isinstance(item.get("even"), bool | None):
-        raise LimiterError("rate_windows", "even: write true or false, or leave it out.")
+        raise LimiterError("rate_windows", _("even: write true or false, or leave it out."))
     return Window(**item)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
 from scheduler.polling import connecting, expecting, passing_requests
@@ -76,19 +77,27 @@ def _scene(code: str) -> CheckScene:
     row = CheckScene.objects.filter(pk=code).first()
     if row is None:
         known = ", ".join(CheckScene.objects.values_list("code", flat=True))
-        raise BadRequest(f"scene: there is none called “{code}”. There are: {known}.")
+        raise BadRequest(
+            _("scene: there is none called “%(code)s”. There are: %(known)s.") % {"code": code, "known": known}
+        )
     return row
 
 
 def _checked(scene: CheckScene, event_id: str, expected: Mapping[CheckType, Any]) -> dict[str, Any]:
     if not event_id and scene.kind != SceneKind.READ:
-        raise BadRequest("event_id: name the event, such as order:4711, so that it asks once however often it is told.")
+        raise BadRequest(
+            _("event_id: name the event, such as order:4711, so that it asks once however often it is told.")
+        )
     longest = CheckRequest._meta.get_field("event_id").max_length
     if longest is not None and len(event_id) > longest:
-        raise BadRequest(f"event_id: it has {len(event_id)} characters. Write at most {longest}.")
+        raise BadRequest(
+            _("event_id: it has %(count)s characters. Write at most %(longest)s.")
+            % {"count": len(event_id), "longest": longest}
+        )
     if unchecked := [check for check in expected if check not in scene.types]:
         raise BadRequest(
-            f"expected: “{scene.code}” does not check {unchecked[0]}. It checks: {', '.join(scene.types)}."
+            _("expected: “%(code)s” does not check %(unchecked)s. It checks: %(types)s.")
+            % {"code": scene.code, "unchecked": unchecked[0], "types": ", ".join(scene.types)}
         )
     return {str(check): value for check, value in expected.items()}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from project.kit.versions import StaleVersion
 from scheduler.polling.models import CheckScene
@@ -49,14 +50,14 @@ def check(scene: CheckScene) -> None:
     """
     faults = {}
     if not scene.types:
-        faults["types"] = "Choose at least one check."
+        faults["types"] = _("Choose at least one check.")
     elif len(set(scene.types)) < len(scene.types):
-        faults["types"] = "A check is named twice."
+        faults["types"] = _("A check is named twice.")
     if len(scene.confirm_delays) > MOST_LOOKS:
-        faults["confirm_delays"] = f"Write at most {MOST_LOOKS} pauses."
+        faults["confirm_delays"] = _("Write at most %(most_looks)s pauses.") % {"most_looks": MOST_LOOKS}
     elif any(not 1 <= seconds <= LONGEST_SECONDS for seconds in scene.confirm_delays):
-        faults["confirm_delays"] = "Write seconds from 1 to a day of them for each pause, such as 60, 300."
+        faults["confirm_delays"] = _("Write seconds from 1 to a day of them for each pause, such as 60, 300.")
     if not 0 <= scene.cooldown_seconds <= LONGEST_SECONDS:
-        faults["cooldown_seconds"] = "Write seconds from 0 to a day of them."
+        faults["cooldown_seconds"] = _("Write seconds from 0 to a day of them.")
     if faults:
         raise ValidationError(faults)

@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 from django.core.exceptions import ValidationError
 from django.db import migrations, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic import ValidationError as Unfit
 from pydantic.fields import FieldInfo
@@ -40,13 +42,15 @@ class Mode(StrEnum):
 
 def _each_once(steps: tuple[CheckType, ...]) -> tuple[CheckType, ...]:
     if len(set(steps)) < len(steps):
-        raise PydanticCustomError("twice", "Name each step once")
+        raise PydanticCustomError("twice", "{sentence}", {"sentence": _("Name each step once")})
     return steps
 
 
 def _growing(seconds: tuple[int, ...]) -> tuple[int, ...]:
     if any(later <= earlier for earlier, later in pairwise(seconds)):
-        raise PydanticCustomError("not_growing", "Let each pause be longer than the one before it")
+        raise PydanticCustomError(
+            "not_growing", "{sentence}", {"sentence": _("Let each pause be longer than the one before it")}
+        )
     return seconds
 
 
@@ -61,69 +65,83 @@ class Settings(BaseModel):
     steps_order: Annotated[tuple[CheckType, ...], Field(min_length=1), AfterValidator(_each_once)] = Field(
         (CheckType.CARD_STATUS, CheckType.REAL_NAME, CheckType.PACKAGE, CheckType.USAGE),
         alias="polling.steps.order",
-        description="In which order the due checks of a card are made. A check that is left out comes last.",
+        description=gettext_noop(
+            "In which order the due checks of a card are made. A check that is left out comes last."
+        ),
     )
     steps_timeout: int = Field(
         20,
         ge=1,
         le=600,
         alias="polling.steps.timeout",
-        description="Seconds that one check of a card may take.",
+        description=gettext_noop("Seconds that one check of a card may take."),
     )
     steps_total_margin: int = Field(
         10,
         ge=0,
         le=600,
         alias="polling.steps.total_margin",
-        description="Seconds that a card may take beyond the time of its checks together.",
+        description=gettext_noop("Seconds that a card may take beyond the time of its checks together."),
     )
     failure_backoff: Annotated[tuple[Pause, ...], Field(min_length=1, max_length=20), AfterValidator(_growing)] = Field(
         (60, 300, 900, HOUR_SECONDS, 6 * HOUR_SECONDS),
         alias="polling.failure.backoff",
-        description="Seconds until a check that failed is tried again: after the first failure in a row, the second"
-        " and so on. The last holds for all further ones.",
+        description=gettext_noop(
+            "Seconds until a check that failed is tried again: after the first failure in a row, the second"
+            " and so on. The last holds for all further ones."
+        ),
     )
     failure_alert_threshold: int = Field(
         3,
         ge=1,
         le=1_000,
         alias="polling.failure.alert_threshold",
-        description="After how many failures in a row a card's check is told.",
+        description=gettext_noop("After how many failures in a row a card's check is told."),
     )
     account_alert_window: int = Field(
         600,
         ge=60,
         le=DAY_SECONDS,
         alias="polling.account_alert.window",
-        description="Seconds within which the failing checks of an account are counted for an alert of the account.",
+        description=gettext_noop(
+            "Seconds within which the failing checks of an account are counted for an alert of the account."
+        ),
     )
     account_alert_threshold: int = Field(
         20,
         ge=2,
         le=100_000,
         alias="polling.account_alert.threshold",
-        description="How many checks of an account have to begin to fail within the window for an alert of the"
-        " account, under which theirs are gathered.",
+        description=gettext_noop(
+            "How many checks of an account have to begin to fail within the window for an alert of the"
+            " account, under which theirs are gathered."
+        ),
     )
     gateway_max_wait: int = Field(
         10,
         ge=0,
         le=600,
         alias="polling.gateway.max_wait",
-        description="Seconds that a call may wait for its turn under the carrier's limit. A card whose call would have"
-        " to wait longer is asked later, which is not a failure.",
+        description=gettext_noop(
+            "Seconds that a call may wait for its turn under the carrier's limit. A card whose call would have"
+            " to wait longer is asked later, which is not a failure."
+        ),
     )
     scheduler_mode: Mode = Field(
         Mode.CARRIER,
         alias="polling.scheduler.mode",
-        description="carrier: each account at its own pace. legacy: one message a card and check, without isolation;"
-        " the baseline and the way back.",
+        description=gettext_noop(
+            "carrier: each account at its own pace. legacy: one message a card and check, without isolation;"
+            " the baseline and the way back."
+        ),
     )
     stop_resume_queue_enabled: bool = Field(
         True,
         alias="polling.stop_resume.queue_enabled",
-        description="Whether stops and resumes wait for the next second's round. Off: they are sent as soon as they are"
-        " asked for. The account's limits hold either way.",
+        description=gettext_noop(
+            "Whether stops and resumes wait for the next second's round. Off: they are sent as soon as they are"
+            " asked for. The account's limits hold either way."
+        ),
     )
 
 
@@ -131,11 +149,18 @@ class Settings(BaseModel):
 FIELDS: dict[str, FieldInfo] = {str(field.alias): field for field in Settings.model_fields.values()}
 
 
+def described(key: str) -> str:
+    """Return what the setting of that key is for."""
+    return _(FIELDS[key].description or "")
+
+
 class UnknownSetting(LookupError):
     """No setting has that key."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"There is no setting “{key}”. Known: {', '.join(FIELDS)}.")
+        super().__init__(
+            _("There is no setting “%(key)s”. Known: %(fields)s.") % {"key": key, "fields": ", ".join(FIELDS)}
+        )
 
 
 def schema(key: str) -> dict[str, Any]:
@@ -241,7 +266,9 @@ def back_to_default(key: str) -> bool:
 
 def _refuse_the_mode(key: str) -> None:
     if key == MODE_KEY:
-        raise ValidationError({"value": f"{key} is changed by a cut-over alone. Start one: polling_mode, or admin."})
+        raise ValidationError(
+            {"value": _("%(key)s is changed by a cut-over alone. Start one: polling_mode, or admin.") % {"key": key}}
+        )
 
 
 def renamed(before: str, after: str) -> migrations.RunSQL:

@@ -9,6 +9,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from urllib.parse import quote
 
 import idna
+from django.utils.translation import gettext as _
 
 from project.kit.outbound.networks import is_public
 
@@ -78,34 +79,40 @@ def _in_brackets(host: str) -> str:
 
 def _refuse_odd_characters(text: str) -> None:
     if not text:
-        raise BadAddress("The address is empty.")
+        raise BadAddress(_("The address is empty."))
     if len(text) > LONGEST:
-        raise BadAddress(f"The address is longer than {LONGEST:,} characters.")
+        raise BadAddress(_("The address is longer than %(longest)s characters.") % {"longest": f"{LONGEST:,}"})
     if any(character.isspace() for character in text):
-        raise BadAddress("The address has a space or a line break in it. Remove it, or write %20 in a path.")
+        raise BadAddress(_("The address has a space or a line break in it. Remove it, or write %20 in a path."))
     if "\\" in text:
-        raise BadAddress("The address has a backslash in it. Write / instead.")
+        raise BadAddress(_("The address has a backslash in it. Write / instead."))
     for character in text:
         if unicodedata.category(character) in _INVISIBLE or _FILLER.match(character):
-            raise BadAddress(f"The address has an invisible character in it (U+{ord(character):04X}). Type it anew.")
+            raise BadAddress(
+                _("The address has an invisible character in it (U+%(ord)s). Type it anew.")
+                % {"ord": f"{ord(character):04X}"}
+            )
 
 
 def _split_scheme(text: str) -> tuple[str, str]:
     scheme, separator, rest = text.partition("://")
     if not separator or not _SCHEME.fullmatch(scheme):
-        raise BadAddress("The address does not begin with https:// or http://.")
+        raise BadAddress(_("The address does not begin with https:// or http://."))
     if scheme.lower() not in PORTS:
-        raise BadAddress(f"The address begins with {scheme[:20]}://; only https:// and http:// can be called.")
+        raise BadAddress(
+            _("The address begins with %(scheme)s://; only https:// and http:// can be called.")
+            % {"scheme": scheme[:20]}
+        )
     return scheme.lower(), rest
 
 
 def _split_path(rest: str) -> tuple[str, str]:
     """Return the host with its port, and the path with its query; the path begins with a slash."""
     if "#" in rest:
-        raise BadAddress("The address has a # in it. What stands behind is never sent: leave it out, or write %23.")
+        raise BadAddress(_("The address has a # in it. What stands behind is never sent: leave it out, or write %23."))
     place = re.split(r"[/?]", rest, maxsplit=1)[0]
     if "@" in place:
-        raise BadAddress("The address holds a user name or password before an @. Leave it out.")
+        raise BadAddress(_("The address holds a user name or password before an @. Leave it out."))
     path = rest[len(place) :]
     return place, path if path.startswith("/") else f"/{path}"
 
@@ -114,10 +121,10 @@ def _host_and_port(place: str, scheme: str) -> tuple[str, int]:
     if place.startswith("["):
         host, bracket, port = place[1:].partition("]")
         if not bracket or (port and not port.startswith(":")):
-            raise BadAddress("The IPv6 address in it is not closed by ] as in [2001:db8::1]:8443.")
+            raise BadAddress(_("The IPv6 address in it is not closed by ] as in [2001:db8::1]:8443."))
         return _ipv6(host), _port(port.removeprefix(":"), scheme, given=bool(port))
     if place.count(":") > 1:
-        raise BadAddress("An IPv6 address stands in brackets, and a port behind them, as in [2001:db8::1]:8443.")
+        raise BadAddress(_("An IPv6 address stands in brackets, and a port behind them, as in [2001:db8::1]:8443."))
     host, colon, port = place.partition(":")
     return _name_or_ipv4(host), _port(port, scheme, given=bool(colon))
 
@@ -126,7 +133,7 @@ def _port(text: str, scheme: str, *, given: bool) -> int:
     if not given:
         return PORTS[scheme]
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65_535):
-        raise BadAddress("The port after the host is a number from 1 to 65535.")
+        raise BadAddress(_("The port after the host is a number from 1 to 65535."))
     return int(text)
 
 
@@ -135,32 +142,32 @@ def _port(text: str, scheme: str, *, given: bool) -> int:
 
 def _ipv6(text: str) -> str:
     if "%" in text:
-        raise BadAddress("The IPv6 address names an interface after %. Only public addresses can be called.")
+        raise BadAddress(_("The IPv6 address names an interface after %. Only public addresses can be called."))
     try:
         return str(IPv6Address(text))
     except AddressValueError:
-        raise BadAddress("What stands in [ ] is no IPv6 address.") from None
+        raise BadAddress(_("What stands in [ ] is no IPv6 address.")) from None
 
 
 def _name_or_ipv4(text: str) -> str:
     if not text:
-        raise BadAddress("The address has no host, as example.org in https://example.org/.")
+        raise BadAddress(_("The address has no host, as example.org in https://example.org/."))
     host = _ascii(text).removesuffix(".")
     labels = host.split(".")
     if _NUMBER.fullmatch(labels[-1]):
         return _ipv4(host)
     if len(host) > LONGEST_HOST:
-        raise BadAddress(f"The host is longer than {LONGEST_HOST} characters.")
+        raise BadAddress(_("The host is longer than %(longest_host)s characters.") % {"longest_host": LONGEST_HOST})
     for label in labels:
         if not _LABEL.fullmatch(label):
-            raise BadAddress("The host is no name: each part has 1 to 63 letters, digits and hyphens inside.")
+            raise BadAddress(_("The host is no name: each part has 1 to 63 letters, digits and hyphens inside."))
     return host
 
 
 def _ascii(text: str) -> str:
     """Return the name as it is asked for in the DNS."""
     if any(dot in text for dot in _OTHER_DOTS):
-        raise BadAddress("The host is written with dots of another script. Write . instead.")
+        raise BadAddress(_("The host is written with dots of another script. Write . instead."))
     return ".".join(_plain(label.lower()) if label.isascii() else _encoded(label) for label in text.split("."))
 
 
@@ -170,7 +177,7 @@ def _plain(label: str) -> str:
         try:
             idna.ulabel(label)
         except UnicodeError:
-            raise BadAddress("A part of the host begins with xn-- and is no encoded name.") from None
+            raise BadAddress(_("A part of the host begins with xn-- and is no encoded name.")) from None
     return label
 
 
@@ -178,9 +185,9 @@ def _encoded(label: str) -> str:
     try:
         encoded = idna.encode(label, uts46=True).decode()
     except UnicodeError:
-        raise BadAddress("The host has characters in it that no name may have.") from None
+        raise BadAddress(_("The host has characters in it that no name may have.")) from None
     if not encoded.startswith("xn--"):
-        raise BadAddress("The host is written with look-alikes of plain letters or digits. Write it plainly.")
+        raise BadAddress(_("The host is written with look-alikes of plain letters or digits. Write it plainly."))
     return encoded
 
 
@@ -188,13 +195,14 @@ def _ipv4(host: str) -> str:
     try:
         return str(IPv4Address(host))
     except AddressValueError:
-        raise BadAddress("The host is a number that programs read differently. Write it as 192.0.2.1.") from None
+        raise BadAddress(_("The host is a number that programs read differently. Write it as 192.0.2.1.")) from None
 
 
 def _refuse_inward(host: str) -> None:
     if not _leads_outwards(host):
         raise BadAddress(
-            f"{host} lies in a private network. An administrator can allow it by TIDELINE_ALLOWED_HOSTS_INWARD."
+            _("%(host)s lies in a private network. An administrator can allow it by TIDELINE_ALLOWED_HOSTS_INWARD.")
+            % {"host": host}
         )
 
 

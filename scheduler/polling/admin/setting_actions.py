@@ -72,7 +72,7 @@ def _change_obstacle(setting: SystemSetting) -> str:
 
 def _change_consequences(setting: SystemSetting, now: datetime) -> list[Any]:
     return [
-        system_settings.FIELDS[setting.key].description or "",
+        system_settings.described(setting.key),
         format_html(
             _("It is {} now; by default it is {}."),
             shown(setting.value),

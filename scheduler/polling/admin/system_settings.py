@@ -64,7 +64,7 @@ class SystemSettingAdmin(ObjectActionsMixin, ObjectPageMixin):
             "setting": row,
             "actions": self.offered_actions(request, row),
             "badge": _mark(row),
-            "description": system_settings.FIELDS[row.key].description,
+            "description": system_settings.described(row.key),
             "value": shown(row.value),
             "facts": _facts(row, seen_at(row)),
             "schema": pretty_json(system_settings.schema(row.key)),
@@ -94,7 +94,7 @@ def _not_set(key: str) -> SystemSetting:
 def _line(row: SystemSetting, now: datetime) -> dict[str, Any]:
     return {
         "key": row_link(row),
-        "description": system_settings.FIELDS[row.key].description,
+        "description": system_settings.described(row.key),
         "value": shown(row.value),
         "mark": _mark(row),
         "default": shown(system_settings.default(row.key)),

@@ -14,6 +14,7 @@ from typing import Protocol
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.utils.translation import gettext as _
 from redis import Redis
 
 from project.kit.clock import elapsed
@@ -68,12 +69,12 @@ def start(wanted: Mode, *, actor: str, now: datetime) -> Cutover:
     """
     held = standing.now_holds()
     if held.wanted is None and held.mode is wanted:
-        raise ValidationError(f"The way “{wanted}” decides already.")
+        raise ValidationError(_("The way “%(wanted)s” decides already.") % {"wanted": wanted})
     try:
         with transaction.atomic():
             return Cutover.objects.create(wanted=wanted.value, actor=actor, started_at=now, phase_since=now)
     except IntegrityError:
-        raise ValidationError("A cut-over is under way already. Wait until it is done.") from None
+        raise ValidationError(_("A cut-over is under way already. Wait until it is done.")) from None
 
 
 def under_way() -> Cutover | None:

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, Max
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
 
 from scheduler.polling import accounts, system_settings
 from scheduler.polling.models import Card, CardOperation
@@ -38,9 +39,11 @@ def ask(
             a key that asked for the other kind.
     """
     if not reason.strip():
-        raise ValidationError({"reason": "Write why, for those who ask later."})
+        raise ValidationError({"reason": _("Write why, for those who ask later.")})
     if len(idempotency_key) > LONGEST_KEY:
-        raise ValidationError({"idempotency_key": f"Write a key of at most {LONGEST_KEY} characters."})
+        raise ValidationError(
+            {"idempotency_key": _("Write a key of at most %(longest_key)s characters.") % {"longest_key": LONGEST_KEY}}
+        )
     wanted = list(dict.fromkeys(card_ids))
     with transaction.atomic():
         cards = _locked(wanted)
@@ -69,7 +72,7 @@ def _locked(card_ids: Sequence[int]) -> dict[int, Card]:
     rows = Card.objects.select_for_update(of=("self",), no_key=True).select_related("account__params")
     cards = {card.pk: card for card in rows.filter(pk__in=card_ids).order_by("pk")}
     if missing := [card_id for card_id in card_ids if card_id not in cards]:
-        raise ValidationError({"cards": f"There is no card {missing[0]}."})
+        raise ValidationError({"cards": _("There is no card %(missing)s.") % {"missing": missing[0]}})
     return cards
 
 
@@ -92,9 +95,12 @@ def _known(kind: OperationKind, cards: dict[int, Card], keys: dict[int, str]) ->
 def _other_kind(card: Card, other: CardOperation, keys: dict[int, str]) -> dict[str, str]:
     what = other.get_kind_display()
     if other.idempotency_key == keys[card.pk]:
-        return {"idempotency_key": f"With this key a {what} was asked for. Use a new one."}
+        return {"idempotency_key": _("With this key a %(what)s was asked for. Use a new one.") % {"what": what}}
     state = other.get_state_display()
-    return {"cards": f"Card {card.iccid}: a {what} is open ({state}). Wait for its end, or cancel it while it waits."}
+    return {
+        "cards": _("Card %(iccid)s: a %(what)s is open (%(state)s). Wait for its end, or cancel it while it waits.")
+        % {"iccid": card.iccid, "what": what, "state": state}
+    }
 
 
 def _insert(
