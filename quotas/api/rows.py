@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
@@ -18,8 +17,7 @@ from quotas.outlook import next_reset
 
 # What a change writes; the limit has an action of its own, which asks why.
 RULE_FIELDS = tuple(name for name in defining.EDITABLE_FIELDS if name != "limit")
-# What stays once a quota is there.
-KEPT_FIELDS = ("key", "kind")
+STAYS = gettext_lazy("It stays once a quota is there. Create another quota instead.")
 
 
 class ProbeHeaders(serializers.DictField):
@@ -35,6 +33,11 @@ class ProbeHeaders(serializers.DictField):
 class QuotaSerializer(RowSerializer):
     """A quota."""
 
+    kept = {
+        "key": STAYS,
+        "kind": STAYS,
+        "limit": gettext_lazy("The limit is changed by set-limit or top-up, which ask why."),
+    }
     parent = serializers.SlugRelatedField(  # type: ignore[assignment]  # the field, not what it stands in
         slug_field="key",
         queryset=Quota.objects.all(),
@@ -54,7 +57,7 @@ class QuotaSerializer(RowSerializer):
     class Meta:
         model = Quota
         fields = (
-            *("id", *KEPT_FIELDS, *defining.EDITABLE_FIELDS),
+            *("id", "key", "kind", *defining.EDITABLE_FIELDS),
             *("used", "reserved", "available", "next_reset", "verdict", "verdict_at", "waited_for", "waited_since"),
             *("over_limit_count", "next_check_at", "blocked_until", "blocked_count", "provider_unverified"),
             *("provider_limit", "provider_remaining", "provider_resets_at", "provider_observed_at"),
@@ -78,24 +81,6 @@ class QuotaSerializer(RowSerializer):
         reset = next_reset(quota, seen_at(quota))
         return Instant().to_representation(reset) if reset else None  # type: ignore[return-value]  # a text by then
 
-    def validate_key(self, said: str) -> str:
-        """Return the key, which stays."""
-        return self._kept("key", said)
-
-    def validate_kind(self, said: str) -> str:
-        """Return the kind, which stays."""
-        return self._kept("kind", said)
-
-    def validate_limit(self, said: int | None) -> int | None:
-        """Return the limit.
-
-        Raises:
-            ValidationError: it would be another one, which is not done here.
-        """
-        if self.instance is not None and said != self.instance.limit:
-            raise serializers.ValidationError(_("The limit is changed by set-limit or top-up, which ask why."))
-        return said
-
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Put the stored headers back where their dots were left standing.
 
@@ -109,8 +94,3 @@ class QuotaSerializer(RowSerializer):
         if "probe_headers" in attrs:
             attrs["probe_headers"] = SecretJSONField().to_python(unmasked(said, stored_headers(quota)))
         return attrs
-
-    def _kept(self, name: str, said: str) -> str:
-        if self.instance is not None and said != getattr(self.instance, name):
-            raise serializers.ValidationError(_("It stays once a quota is there. Create another quota instead."))
-        return said

@@ -18,12 +18,20 @@ from project.kit.api.serializers import RowSerializer
 from project.kit.clock import database_now
 
 
-def offered(action: ObjectAction, *, opens: type[RowSerializer] | None = None) -> Callable[..., Response]:
+def offered(
+    action: ObjectAction,
+    *,
+    opens: type[RowSerializer] | None = None,
+    ends: bool = False,
+    calls_out: bool = False,
+) -> Callable[..., Response]:
     """Return the method of a resource that performs the action on one of its rows, and answers with the row as it is
     then. It has to be named as the action is.
 
     Args:
         opens: of an action that opens another row, what shows that one: with it is answered instead.
+        ends: the row is gone afterwards, and nothing is answered.
+        calls_out: it talks to others, and no transaction may be open meanwhile.
     """
 
     def perform(view: Any, request: Request, **kwargs: Any) -> Response:
@@ -32,12 +40,12 @@ def offered(action: ObjectAction, *, opens: type[RowSerializer] | None = None) -
         if opens is not None and done.show is not None:
             done.show.refresh_from_db()
             return Response(opens(done.show).data, status=201)
-        return Response(view.shown(row.pk))
+        return Response(status=204) if ends else Response(view.shown(row.pk))
 
     perform.__name__ = action.name.replace("-", "_")
-    perform.offers = action  # type: ignore[attr-defined]  # for the schema
+    perform.offers, perform.ends = action, ends  # type: ignore[attr-defined]  # for the schema
     return routed(detail=True, methods=["post"], url_path=action.name, permission=action.permission, opens=opens)(
-        answered_once()(perform)
+        answered_once(calls_out=calls_out)(perform)
     )
 
 

@@ -18,6 +18,7 @@ KEY = OpenApiParameter(
 VERSION = OpenApiParameter(
     "If-Match", str, OpenApiParameter.HEADER, required=True, description="The ETag of the row that is changed."
 )
+ANYTHING_OR_NULL = [{}, {"type": "null"}]
 CHANGES = frozenset({"partial_update", "update"})
 
 
@@ -58,8 +59,18 @@ class ResourceSchema(AutoSchema):
         return {"application/json": schema_of(offers.form)} if offers else super().get_request_serializer()
 
     def get_response_serializers(self) -> Any:
-        """Return what the answer is; an action that opens another row answers with that one."""
+        """Return what the answer is; an action that opens another row answers with that one, one that ends it with
+        nothing.
+        """
+        if getattr(self._method, "ends", False):
+            return {204: None}
         return {201: self.view.opens} if self.view.opens else super().get_response_serializers()
+
+    def _map_serializer_field(self, field: Any, direction: Any, bypass_extensions: bool = False) -> dict[str, Any]:
+        described: dict[str, Any] = super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]
+        if described.get("oneOf") == ANYTHING_OR_NULL:  # null is anything already, so it would be two of them
+            del described["oneOf"]
+        return described
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)

@@ -1,15 +1,18 @@
 """How rows are shown and read: instants in UTC, secrets as dots, and sentences that show nothing of Python."""
 
+import json
 from collections.abc import Mapping
 from datetime import UTC
 from typing import Any
 
 from django.db import models
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import SkipField
 
-from project.kit.secrets import DOTS, Secret, SecretField
+from project.kit.secrets import DOTS, Secret, SecretField, SecretJSONField
 
 _SENTENCES: Mapping[type[serializers.Field[Any, Any, Any, Any]], Mapping[str, Any]] = {
     serializers.CharField: {"invalid": _("Write a text."), "blank": _("It may not be empty.")},
@@ -50,14 +53,48 @@ class SecretText(serializers.CharField):
         raise SkipField
 
 
-class RowSerializer(serializers.ModelSerializer[Any]):
-    """A serializer of a model. It shapes rows and judges their form; what else is right is for the domain to say."""
+@extend_schema_field({"oneOf": [{"type": "object"}, {"type": "string", "enum": [DOTS, ""]}]})
+class SecretObject(serializers.Field[Any, Any, Any, Any]):
+    """A secret that is an object: it can be written, and is shown as dots. Dots leave it as it was."""
 
+    default_error_messages = {
+        "dots": SecretText.default_error_messages["dots"],
+        "not_an_object": _("Write an object, with its members between { and }."),
+    }
+
+    def to_representation(self, value: Any) -> str:
+        """Return dots, or nothing where there is none."""
+        return DOTS if value else ""
+
+    def to_internal_value(self, data: Any) -> Secret:
+        """Return the secret that was written.
+
+        Raises:
+            SkipField: it was not.
+        """
+        if data == DOTS:
+            if self.root.instance is None:
+                self.fail("dots")
+            raise SkipField
+        if data != "" and not isinstance(data, Mapping):
+            self.fail("not_an_object")
+        return Secret.of(json.dumps(data) if data else "")
+
+
+class RowSerializer(serializers.ModelSerializer[Any]):
+    """A serializer of a model. It shapes rows and judges their form; what else is right is for the domain to say.
+
+    Attributes:
+        kept: the fields that no change of a row alters, each with a sentence that says what does.
+    """
+
+    kept: Mapping[str, str | Promise] = {}
     default_error_messages = {"invalid": _("Write a JSON object.")}
     serializer_field_mapping = {
         **serializers.ModelSerializer.serializer_field_mapping,
         models.DateTimeField: Instant,
         SecretField: SecretText,
+        SecretJSONField: SecretObject,
     }
 
     def get_fields(self) -> dict[str, Any]:
@@ -71,13 +108,20 @@ class RowSerializer(serializers.ModelSerializer[Any]):
         """Return what was written.
 
         Raises:
-            ValidationError: a field is wrong, or there is none of that name.
+            ValidationError: a field is wrong, or stays as it is, or there is none of that name.
         """
         if isinstance(data, Mapping):
             unknown = [name for name in data if name not in self.fields]
             if unknown:
                 raise serializers.ValidationError({name: _("There is no such field.") for name in unknown})
-        return super().to_internal_value(data)
+        values = super().to_internal_value(data)
+        if self.instance is not None and (fixed := self._altered(values)):
+            raise serializers.ValidationError({name: str(self.kept[name]) for name in fixed})
+        return values
+
+    def _altered(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the kept fields that would not be as they are."""
+        return [name for name in self.kept if name in values and values[name] != getattr(self.instance, name)]
 
 
 def _speak_plainly(field: Any) -> None:
