@@ -167,20 +167,26 @@ def seal(text: str) -> SafeString:
 def strip(runs: Iterable[dict[str, Any]]) -> SafeString:
     """Return runs, given from the latest to the oldest, as a strip of small coloured links in the order of time.
 
+    A keyboard comes to the latest; from there the arrow keys lead along the strip.
+
     Args:
         runs: `id`, `state`, `stat_date` and `due` (whether it is due again) of each.
     """
-    cells = [(*_strip_cell(run),) for run in runs][::-1]
-    return format_html(
-        '<span class="strip">{}</span>', format_html_join("", '<a class="{}" href="{}" title="{}"></a>', cells)
-    )
+    cells = [(*_strip_cell(run), -1 if number else 0) for number, run in enumerate(runs)][::-1]
+    links = format_html_join("", '<a class="{}" href="{}" title="{}" aria-label="{}" tabindex="{}"></a>', cells)
+    return format_html('<span class="strip" data-arrows>{}</span>', links)
 
 
-def _strip_cell(run: dict[str, Any]) -> tuple[str, str, str]:
-    state = RunState(run["state"])
-    colour = "amber" if state == RunState.FAILED and run["due"] else COLOURS[state]
-    title = f"#{run['id']} · {run['stat_date']} · {state.label}"
-    return colour, reverse("admin:scheduler_taskrun_change", args=[run["id"]]), title
+def _strip_cell(run: dict[str, Any]) -> tuple[str, str, str, str]:
+    title = f"#{run['id']} · {run['stat_date']} · {RunState(run['state']).label}"
+    address = reverse("admin:scheduler_taskrun_change", args=[run["id"]])
+    return run_colour(run["state"], is_due=run["due"]), address, title, title
+
+
+def run_colour(state: str, *, is_due: bool) -> str:
+    """Return the colour of a run in pictures: one that failed and is tried again is not lost yet."""
+    known = RunState(state)
+    return "amber" if known == RunState.FAILED and is_due else COLOURS[known]
 
 
 def short(text: str, limit: int = 90) -> SafeString:

@@ -11,14 +11,15 @@ from django.utils.translation import gettext as _
 from project.kit.admin import badge, when
 from scheduler import cron, schedules
 from scheduler.admin import cells, schedule_quota, triggers, why
+from scheduler.admin.open_runs import open_runs
 from scheduler.admin.questions import PATIENCE
+from scheduler.admin.run_history import read_history
 from scheduler.admin.schedule_form import ScheduleForm
 from scheduler.cron import Trigger, TriggerError
 from scheduler.explaining import explain
 from scheduler.models import Fire, Schedule, TaskRun
 from scheduler.states import FireKind
 
-STRIP_ON_PAGE = 60
 FIRES_SHOWN = 6
 # Without these being right there is no preview of a form that is being typed.
 PREVIEWED_FIELDS = (*schedules.TRIGGER_FIELDS, "quiet_from", "quiet_until")
@@ -49,9 +50,10 @@ def overview(schedule: Schedule, now: datetime) -> dict[str, Any]:
         "quota_facts": schedule_quota.facts(schedule, now),
         "why": why.shown(explain(schedule, now=now), now),
         "upcoming": _upcoming_of(schedule, now),
+        "open_runs": open_runs(schedule, now),
         "fires": [_fire_line(fire, now) for fire in fires.defer(*_heavy("run__"))[:FIRES_SHOWN]],
         "runs": [run_line(run, now) for run in runs.defer(*_heavy())[:RUNS_SHOWN]],
-        "strip": cells.strip(runs.values_list(strip_cell(), flat=True)[:STRIP_ON_PAGE]),
+        "history": read_history(schedule.pk, now),
     }
 
 
@@ -61,27 +63,43 @@ def strip_cell() -> JSONObject:
     return JSONObject(id=F("id"), state=F("state"), stat_date=F("stat_date"), due=is_due)
 
 
-def preview(form: ScheduleForm, now: datetime) -> dict[str, Any]:
-    """Return the times that the typed trigger would fire, or what is wrong with it."""
+def preview(form: ScheduleForm, saved: Schedule | None, now: datetime) -> dict[str, Any]:
+    """Return the times that the typed trigger would fire, or what is wrong with it, and those of the saved one.
+
+    Args:
+        saved: the schedule that is being changed; None: it is a new one.
+    """
     form.full_clean()
+    old = _trigger_of(saved) if saved is not None else None
     faults = [fault for name in PREVIEWED_FIELDS for fault in form.errors.get(name, ())]
     if faults:
-        return {"faults": faults}
-    return _upcoming(form.draft, form.draft.as_trigger(), now)
+        return {"typed": {"faults": faults}, "saved": _upcoming_of(saved, now) if saved is not None else None}
+    new = form.draft.as_trigger()
+    return {
+        "typed": _upcoming(form.draft, new, now, beside=old),
+        "saved": _upcoming_of(saved, now, beside=new) if saved is not None else None,
+    }
 
 
-def _upcoming_of(schedule: Schedule, now: datetime) -> dict[str, Any]:
+def _trigger_of(schedule: Schedule) -> Trigger | None:
     try:
-        return _upcoming(schedule, schedule.as_trigger(), now)
+        return schedule.as_trigger()
+    except TriggerError:
+        return None
+
+
+def _upcoming_of(schedule: Schedule, now: datetime, *, beside: Trigger | None = None) -> dict[str, Any]:
+    try:
+        return _upcoming(schedule, schedule.as_trigger(), now, beside=beside)
     except TriggerError as error:
         return {"faults": [str(error)]}
 
 
-def _upcoming(schedule: Schedule, trigger: Trigger, now: datetime) -> dict[str, Any]:
+def _upcoming(schedule: Schedule, trigger: Trigger, now: datetime, *, beside: Trigger | None = None) -> dict[str, Any]:
     return {
         "words": triggers.trigger_in_words(trigger),
         "zone": schedule.timezone,
-        "times": triggers.upcoming(schedule, trigger, now),
+        "times": triggers.upcoming(schedule, trigger, now, beside=beside),
         "remarks": cron.remarks(trigger),
     }
 
@@ -106,6 +124,7 @@ def run_line(run: TaskRun, now: datetime) -> dict[str, Any]:
         "bar": cells.progress(run),
         "started": when(run.started_at, now),
         "took": cells.took(run.started_at, run.finished_at, now),
+        "reason": run.reason,
     }
 
 

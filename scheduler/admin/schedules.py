@@ -156,8 +156,12 @@ class ScheduleAdmin(VersionLockMixin, BulkActionsMixin):
         return [path("preview/", view, name="scheduler_schedule_preview"), *super().get_urls()]
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the next times of the trigger in the query string; nothing is written."""
+        """Show the next times of the trigger in the query string, beside those of the schedule that it names.
+
+        Nothing is written.
+        """
         if not (self.has_add_permission(request) or self.has_change_permission(request)):
             raise PermissionDenied
-        upcoming = schedule_page.preview(ScheduleForm(request.GET), database_now())
-        return TemplateResponse(request, "admin/scheduler/schedule/upcoming.html", {"upcoming": upcoming})
+        saved = self.get_object(request, request.GET.get("beside", ""))
+        context = schedule_page.preview(ScheduleForm(request.GET), saved, database_now())
+        return TemplateResponse(request, "admin/scheduler/schedule/preview.html", context)

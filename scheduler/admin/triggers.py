@@ -23,12 +23,17 @@ HORIZON = timedelta(days=366 * 250)
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
-    """One time to come, by the clocks of the schedule's zone and of the viewer's."""
+    """One time to come, by the clocks of the schedule's zone and of the viewer's.
+
+    Attributes:
+        differs: the trigger that it is compared with does not fire then.
+    """
 
     there: str
     here: str
     relative: SafeString
     remark: str
+    differs: bool
 
 
 def in_words(schedule: Schedule) -> str:
@@ -51,8 +56,8 @@ def trigger_in_words(trigger: Trigger) -> str:
             return _("Once at %(instant)s") % {"instant": absolute(at)}
 
 
-def upcoming(schedule: Schedule, trigger: Trigger, now: datetime) -> list[Upcoming]:
-    """Return the next times of the schedule's trigger.
+def upcoming(schedule: Schedule, trigger: Trigger, now: datetime, *, beside: Trigger | None = None) -> list[Upcoming]:
+    """Return the next times of the schedule's trigger, and which of them are none of another, `beside` it.
 
     A remark says where a change of the clocks moves or doubles one, an excluded date skips or moves it, or its run
     is due in quiet hours.
@@ -66,9 +71,14 @@ def upcoming(schedule: Schedule, trigger: Trigger, now: datetime) -> list[Upcomi
             _clock(instant, here),
             when(instant, now),
             " ".join(remarks[instant] for remarks in (shifts, obstacles) if instant in remarks),
+            beside is not None and not _fires_at(beside, instant),
         )
         for instant in instants
     ]
+
+
+def _fires_at(trigger: Trigger, instant: datetime) -> bool:
+    return next(trigger.instants(instant, instant + timedelta.resolution), None) is not None
 
 
 def _clock(instant: datetime, zone: ZoneInfo | object) -> str:

@@ -75,7 +75,9 @@ function previewTrigger(form, preview) {
     ...["trigger", "cron", "interval_seconds", "anchor_at", "once_at", "timezone", "starts_at", "ends_at"],
     ...["calendar", "on_excluded", "jitter_seconds", "quiet_from", "quiet_until"],
   ];
-  const typed = () => new URLSearchParams(names.map((name) => [name, form.elements[name].value])).toString();
+  const beside = ["beside", preview.dataset.beside ?? ""];
+  const typed = () =>
+    new URLSearchParams([...names.map((name) => [name, form.elements[name].value]), beside]).toString();
   let shown = form.classList.contains("adding") ? "" : typed();
   let waiting;
 
@@ -139,9 +141,25 @@ function scrollToNow(box) {
   box.scrollLeft += now.left - seen.left - (seen.width + box.firstElementChild.offsetWidth) / 2;
 }
 
+// --- pictures whose links the arrow keys lead along: a keyboard comes to one of them only ------------------------
+
+function leadAlong(event) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const row = event.target.closest?.("[data-arrows]");
+  if (!step || !row) return;
+  const links = [...row.querySelectorAll("a")];
+  const next = links[links.indexOf(event.target) + step];
+  if (!next) return;
+  event.preventDefault();
+  event.target.setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+}
+
 // --- start --------------------------------------------------------------------------------------------------------
 
 rememberZone();
+document.addEventListener("keydown", leadAlong);
 const fragment = document.getElementById("fragment");
 if (fragment) refreshWhileItRuns(fragment);
 const editing = document.querySelector("#schedule_form");
