@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from quotas.models.quotas import Quota
 from quotas.states import EntryKind, Purpose, ReservationState
 
+RARE_KINDS = sorted(set(EntryKind) - {EntryKind.CHARGE})
+
 
 class LedgerEntry(models.Model):
     """One change of a quota's balance, limit - used. Entries are only ever added; their sum is the balance.
@@ -44,6 +46,8 @@ class LedgerEntry(models.Model):
             models.Index("quota", models.F("id").desc(), name="entry_latest_of_quota"),
             # what one owner was charged: the page of a run
             models.Index("owner", models.F("id").desc(), name="entry_latest_of_owner", condition=~Q(owner="")),
+            # the list by kind: what is rare would be looked for through all of the ledger
+            models.Index("kind", models.F("id").desc(), name="entry_of_rare_kind", condition=Q(kind__in=RARE_KINDS)),
             # charging.refund_unused
             models.Index(fields=["owner", "attempt"], name="entry_may_be_unused", condition=Q(refund_on_failure=True)),
         )

@@ -9,6 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from scheduler.models.runs import TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 
+# What not every run goes through.
+RARE_STATES = sorted(set(RunState) - {RunState.PENDING, RunState.RUNNING, RunState.DONE})
+RARE_TRIGGERS = sorted(set(EventTrigger) - {EventTrigger.SCHEDULE, EventTrigger.WORKER})
+
 
 class Attempt(models.Model):
     """One execution of a run by one worker."""
@@ -60,7 +64,16 @@ class RunEvent(models.Model):
         verbose_name = _("event")
         verbose_name_plural = _("events")
         ordering = ("-id",)
-        indexes = (models.Index("run", "id", name="event_of_run"),)
+        indexes = (
+            models.Index("run", "id", name="event_of_run"),
+            # the list by state and by trigger: what is rare would be looked for through all of history
+            models.Index(
+                "to_state", models.F("id").desc(), name="event_to_rare_state", condition=Q(to_state__in=RARE_STATES)
+            ),
+            models.Index(
+                "trigger", models.F("id").desc(), name="event_of_rare_trigger", condition=Q(trigger__in=RARE_TRIGGERS)
+            ),
+        )
 
     def __str__(self) -> str:
         return f"#{self.run_id} {self.from_state} → {self.to_state}"
