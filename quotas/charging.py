@@ -245,10 +245,10 @@ def _seen(quota: Quota, kind: EntryKind, key: str, units: int) -> LedgerEntry | 
     if entry is not None and entry.units != units:
         raise Conflict(
             _(
-                "The key “%(key)s” was used on the quota “%(key_)s” for %(said)s, and now for %(said_)s: "
+                "The key “%(key)s” was used on the quota “%(quota)s” for %(before)s, and now for %(now)s: "
                 "another piece of work needs another key."
             )
-            % {"key": key, "key_": quota.key, "said": _said(entry.units), "said_": _said(units)}
+            % {"key": key, "quota": quota.key, "before": _said(entry.units), "now": _said(units)}
         )
     return entry
 

@@ -12,6 +12,11 @@ def together(*sentences: str) -> str:
     return reduce(_behind, said) if said else ""
 
 
+def closed(text: str) -> str:
+    """Return what is said without a full stop as a sentence."""
+    return _("%(text)s.") % {"text": text}
+
+
 def enumerated(names: Iterable[str]) -> str:
     """Return names as people say them: `usage, package and card status`."""
     *others, last = list(names) or [""]

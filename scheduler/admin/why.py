@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import when
+from project.kit.sentences import closed
 from scheduler import cron
 from scheduler.admin.wall_clock import WallClockField, from_wall
 from scheduler.cron import TriggerError
@@ -61,8 +62,8 @@ def _next(explanation: Explanation, now: datetime) -> SafeString:
     if not explanation.next_step:
         return SafeString()
     if explanation.next_at is None:
-        return format_html(_("{}."), explanation.next_step)
-    return format_html(_("{} {}."), explanation.next_step, when(explanation.next_at, now))
+        return format_html("{}", closed(explanation.next_step))
+    return format_html(_("{step} {at}."), step=explanation.next_step, at=when(explanation.next_at, now))
 
 
 def _row(row: RowRef) -> SafeString:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from project.kit.sentences import closed
 from scheduler import wording
 
 
@@ -124,10 +125,10 @@ class Explanation:
 
 def next_in_words(explanation: Explanation, now: datetime) -> str:
     """Return what happens next as a sentence, its time by the clocks of the explanation's zone."""
-    at, said = explanation.next_at, {"step": explanation.next_step}
+    at = explanation.next_at
     if not explanation.next_step or at is None:
-        return _("%(step)s.") % said if explanation.next_step else ""
-    said |= {"at": wording.local(at, explanation.zone), "from_now": from_now(at, now)}
+        return closed(explanation.next_step) if explanation.next_step else ""
+    said = {"step": explanation.next_step, "at": wording.local(at, explanation.zone), "from_now": from_now(at, now)}
     return _("%(step)s at %(at)s (%(from_now)s).") % said
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from project.kit.sentences import together
+from project.kit.sentences import closed, together
 from project.kit.wall_clocks import quiet_until
 from scheduler import cron, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
@@ -29,7 +29,9 @@ def explain_due(facts: RunFacts, due_at: datetime, now: datetime) -> Explanation
 
 def _before_launch(facts: RunFacts, due_at: datetime, now: datetime) -> Explanation:
     if silence := silence_of(facts.scans.launch, now, facts.zone):
-        return _not_launched(facts, Situation.NOBODY_LAUNCHES, due_at, f"{silence}.", _("a worker"), _(_WORKER_STARTS))
+        return _not_launched(
+            facts, Situation.NOBODY_LAUNCHES, due_at, closed(silence), _("a worker"), _(_WORKER_STARTS)
+        )
     if note := facts.scans.launch.note if facts.scans.launch else "":
         return _not_launched(facts, Situation.BROKER_DOWN, due_at, note, _("the broker (Redis)"), _(_BROKER_IS_BACK))
     if end := _quiet_end(facts, now):
@@ -66,7 +68,7 @@ def _not_launched(
     facts: RunFacts, situation: Situation, due_at: datetime, why: str, waits_for: str, next_step: str
 ) -> Explanation:
     due = _("Run #%(id)s is due since %(at)s and not launched yet.") % {"id": facts.run.pk, "at": facts.at(due_at)}
-    answer = f"{due}{sentence(why)}"
+    answer = together(due, sentence(why))
     return Explanation(situation, answer, facts.zone, waits_for, next_step=next_step, rows=facts.rows())
 
 
@@ -113,7 +115,7 @@ def _hinted(facts: RunFacts, lease_until: datetime, now: datetime) -> Explanatio
         "free"
     )
     if silence := silence_of(facts.scans.launch, now, facts.zone):
-        next_step = together(f"{silence}.", _(_WORKER_STARTS))
+        next_step = together(closed(silence), _(_WORKER_STARTS))
     return Explanation(
         Situation.HINT_NOT_TAKEN,
         _(

@@ -74,4 +74,4 @@ def silence_of(scan: Scan | None, now: datetime, zone: str) -> str:
 def sentence(reason: str) -> str:
     """Return a stored reason as a sentence behind another one."""
     text = reason.strip()
-    return f" {text}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
+    return f" {text}{'' if text.endswith(('.', '!', '?', '。', '！', '？')) else '.'}" if text else ""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from project.kit.sentences import together
+from project.kit.sentences import closed, together
 from scheduler import rescuing, wording
 from scheduler.explaining.explanation import Explanation, RowRef, Situation
 from scheduler.explaining.launches import explain_due, explain_to_come
@@ -154,7 +154,7 @@ def _lease_lost(facts: RunFacts, expired_at: datetime, now: datetime) -> Explana
     next_step = _("The next rescue scan frees it, %(fate)s") % {"fate": fate}
     if silence := silence_of(facts.scans.rescue, now, facts.zone):
         remedy = _("Start a worker: its rescue scan frees the run, %(fate)s") % {"fate": fate}
-        next_step = together(f"{silence}.", remedy)
+        next_step = together(closed(silence), remedy)
     said = {"worker": run.lease_owner, "process": run.lease_pid, "id": run.pk, "at": facts.at(expired_at)}
     return Explanation(
         Situation.LEASE_LOST,
