@@ -17,7 +17,7 @@ from project.kit.clock import database_now
 from scheduler.admin import cells
 from scheduler.models import Calendar, CalendarDay
 
-# The form shows some dates that have just passed, and the next; each takes 4 ms to draw. The list of dates has them all.
+# The form shows some dates that have just passed, and the next; each takes 4 ms to draw. The list has them all.
 DAYS_SHOWN = 50
 PAST_DAYS = timedelta(days=31)
 SCHEDULES_SHOWN = 50
@@ -88,7 +88,7 @@ class CalendarAdmin(PanelAdmin):
         """The schedules that heed it."""
         if calendar.pk is None:
             return SafeString()
-        schedules = list(calendar.schedules.order_by("name").only("id", "name")[: SCHEDULES_SHOWN + 1])
+        schedules = list(calendar.schedules.order_by("name").only("id", "name", "calendar")[: SCHEDULES_SHOWN + 1])
         links = format_html_join(", ", "{}", ((cells.row_link(row),) for row in schedules[:SCHEDULES_SHOWN]))
         more = _(" and others") if len(schedules) > SCHEDULES_SHOWN else ""
         return format_html("{}{}", links or _("no schedule"), more)
