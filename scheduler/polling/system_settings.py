@@ -151,7 +151,7 @@ FIELDS: dict[str, FieldInfo] = {str(field.alias): field for field in Settings.mo
 
 def described(key: str) -> str:
     """Return what the setting of that key is for."""
-    return _(FIELDS[key].description or "")
+    return _(str(FIELDS[key].description))
 
 
 class UnknownSetting(LookupError):

@@ -34,8 +34,7 @@ def marked() -> Catalog:
     for path in _sources():
         name = path.relative_to(ROOT).as_posix()
         for _, text, _, context in extract("python", io.BytesIO(_as_python(path).encode()), KEYWORDS):
-            if text:  # not the head of the catalogue
-                catalogue.add(text, locations=[(name, 0)], context=context)
+            catalogue.add(text, locations=[(name, 0)], context=context)
     return catalogue
 
 
