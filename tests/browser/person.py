@@ -2,7 +2,8 @@
 
 import itertools
 import re
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -70,11 +71,24 @@ class Person:
         self.page.locator("#content").get_by_text(text).first.wait_for(timeout=seconds * 1000)
         return self
 
-    def photographs(self, what: str) -> Path:
-        """Keep a screenshot, and return its file."""
+    def sees_state(self, state: str, seconds: float = 30) -> "Person":
+        """Wait until the page's head shows this state; it need not be loaded again for that."""
+        badge = self.page.locator(".page-head .badge", has_text=re.compile(f"^{state}$"))
+        badge.wait_for(timeout=seconds * 1000)
+        return self
+
+    def photographs(self, what: str) -> "Person":
+        """Keep a screenshot."""
         file = SCREENSHOTS / self._album / f"{next(self._numbers)}-{what.replace(' ', '-')}.png"
         self.page.screenshot(path=file, full_page=True, animations="disabled")
-        return file
+        return self
+
+    @contextmanager
+    def expecting_an_outage(self) -> Iterator[None]:
+        """Take no offence at what goes wrong in the block, when the site is away."""
+        before = len(self.troubles)
+        yield
+        del self.troubles[before:]
 
     # --- what goes wrong -----------------------------------------------------------------------------------------
 

@@ -9,13 +9,18 @@ from django.contrib.auth.models import User
 from project.services import Redis
 from project.services.redis_server import free_port
 from tests.faults.house import House
-from tests.processes import Processes, Started
+from tests.processes import Processes
 
 PASSWORD = "a-long-one-7391"
 
 
 class Site(House):
-    """A house whose web process runs, and is started again when it ends."""
+    """A house that answers browsers.
+
+    Attributes:
+        address: where, without a path.
+        web: the process that does.
+    """
 
     def __init__(self, processes: Processes, broker: Redis, folder: Path) -> None:
         super().__init__(processes, broker, folder)
@@ -24,11 +29,10 @@ class Site(House):
         self.environ |= {"PORT": port, "TIDELINE_HOST": "127.0.0.1"}
         self.open_for_visitors()
 
-    def open_for_visitors(self) -> Started:
+    def open_for_visitors(self) -> None:
         """Start the web process, and wait until it answers."""
-        (web,) = self.start("web")
+        (self.web,) = self.start("web")
         self.wait_until(self._answers, what="the web process to answer")
-        return web
 
     def _answers(self) -> bool:
         try:

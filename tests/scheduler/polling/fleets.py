@@ -24,6 +24,13 @@ PATIENCE_SECONDS = 60
 
 def make_fleet(carrier: RunningCarrier, name: str = "main", *, cards: int = 1, **params: Any) -> CarrierAccount:
     """Insert an account of the carrier with its first cards; status and usage of each are due."""
+    account = make_cards_at(carrier, name, cards=cards, **params)
+    put_in_order(account)
+    return account
+
+
+def make_cards_at(carrier: RunningCarrier, name: str = "main", *, cards: int, **params: Any) -> CarrierAccount:
+    """Insert an account of the carrier with its first cards: rows only, nothing of the live order."""
     now = database_now()
     account = CarrierAccount.objects.create(
         name=name,
@@ -36,7 +43,6 @@ def make_fleet(carrier: RunningCarrier, name: str = "main", *, cards: int = 1, *
     PollingParams.objects.create(account=account, changed_at=now, **{"rate_windows": []} | params)
     iccids = (iccid_of(name, number) for number in range(cards))
     Card.objects.bulk_create([Card(iccid=iccid, account=account, created_at=now, updated_at=now) for iccid in iccids])
-    put_in_order(account)
     return account
 
 
