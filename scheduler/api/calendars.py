@@ -1,13 +1,12 @@
 """Calendars and their excluded dates. They have no version of their own, so theirs is told by what they say."""
 
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
-from zlib import crc32
 
 import django_filters
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION
 from django.db import transaction
-from django.db.models import Model, OuterRef, ProtectedError, QuerySet, Subquery
+from django.db.models import OuterRef, ProtectedError, QuerySet, Subquery
 from django.db.models.functions import Now, TruncDate
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,10 +19,9 @@ from rest_framework.response import Response
 from project.kit.api.idempotency import answered_once
 from project.kit.api.permissions import demand
 from project.kit.api.problems import Conflict
-from project.kit.api.resources import Creating, Patching, permission_to
-from project.kit.api.serializers import RowSerializer
+from project.kit.api.resources import permission_to
+from project.kit.api.unversioned import Editing, SaidSerializer
 from project.kit.clock import database_now
-from project.kit.versions import StaleVersion, column_value
 from scheduler.api import calendar_import
 from scheduler.importing import calendars
 from scheduler.models import Calendar, CalendarDay
@@ -32,16 +30,6 @@ NO_CALENDAR: dict[str, Any] = {
     "does_not_exist": gettext_lazy("There is no calendar “{value}”."),
     "invalid": gettext_lazy("Write the name of a calendar."),
 }
-
-
-class SaidSerializer(RowSerializer):
-    """A row whose version is told by what it says: it is another one whenever that is."""
-
-    version = serializers.SerializerMethodField()
-
-    def get_version(self, row: Model) -> int:
-        """Return the version."""
-        return _version_of(row)
 
 
 class CalendarSerializer(SaidSerializer):
@@ -71,24 +59,8 @@ class CalendarDaySerializer(SaidSerializer):
         validators = ()  # the row itself says it better
 
 
-class Editing(Creating, Patching):
-    """Rows that people add, change and delete, and that follow no rule but their own."""
-
-    def add(self, values: dict[str, Any], *, actor: str, now: datetime) -> Model:
-        """Insert a row."""
-        row: Model = self.get_queryset().model(**values)
-        row.full_clean()
-        row.save(force_insert=True)
-        return row
-
-    def change(self, row: Model, *, expected_version: int, now: datetime) -> list[str]:
-        """Write what changed of a row."""
-        current = type(row)._default_manager.select_for_update().get(pk=row.pk)
-        if _version_of(current) != expected_version:
-            raise StaleVersion(current)
-        row.full_clean()
-        row.save()
-        return [name for name in _columns(row) if column_value(row, name) != column_value(current, name)]
+class Removing(Editing):
+    """Rows that people add, change and delete."""
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
@@ -109,7 +81,7 @@ class CalendarFilters(django_filters.FilterSet):
     name = django_filters.CharFilter()
 
 
-class Calendars(Editing):
+class Calendars(Removing):
     """Dates on which schedules do not fire, under names."""
 
     queryset = Calendar.objects.all()
@@ -168,18 +140,9 @@ class CalendarDayFilters(django_filters.FilterSet):
     before = django_filters.DateFilter(field_name="date", lookup_expr="lt")
 
 
-class CalendarDays(Editing):
+class CalendarDays(Removing):
     """Dates on which schedules do not fire."""
 
     queryset = CalendarDay.objects.select_related("calendar")
     serializer_class = CalendarDaySerializer
     filterset_class = CalendarDayFilters
-
-
-def _version_of(row: Model) -> int:
-    said = "\n".join(str(column_value(row, name)) for name in _columns(row))
-    return crc32(said.encode()) % 10**9  # as long as an ETag may be
-
-
-def _columns(row: Model) -> list[str]:
-    return [column.name for column in row._meta.concrete_fields]
