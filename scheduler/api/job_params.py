@@ -20,7 +20,7 @@ class ParamsField(serializers.JSONField):
     """A JSON object; what the job takes is told by its schema."""
 
     default_error_messages = {
-        "not_an_object": gettext_lazy("The parameters are a JSON object, for example {}."),
+        "not_an_object": gettext_lazy("The parameters are a JSON object, for example {{}}."),
         "invalid": gettext_lazy("It holds a number that JSON does not have."),
     }
 

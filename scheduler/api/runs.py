@@ -84,5 +84,5 @@ class Runs(Resource):
         return self._page(self.get_object().attempts.all(), AttemptWithOutputSerializer)
 
     def _page(self, rows: QuerySet[Any], serializer_class: Any) -> Response:
-        page = self.paginate_queryset(super().filter_queryset(rows))
+        page = self.paginate_queryset(super(Resource, self).filter_queryset(rows))  # as a list, which it is here
         return self.get_paginated_response(serializer_class(page, many=True).data)

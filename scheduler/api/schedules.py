@@ -32,6 +32,7 @@ from scheduler.api.explanations import ExplanationSerializer
 from scheduler.api.run_serializers import RunSerializer
 from scheduler.api.schedule_serializer import NOTHING_SET, ScheduleSerializer
 from scheduler.explaining import explain
+from scheduler.management.lookups import YEARS
 from scheduler.models import Schedule
 
 
@@ -39,6 +40,17 @@ class AtSerializer(serializers.Serializer[Any]):
     """The due time that is asked about."""
 
     at = Instant(required=False, help_text="Left out: where the schedule stands, and what it did last.")
+
+    def validate_at(self, at: datetime) -> datetime:
+        """Return the instant.
+
+        Raises:
+            ValidationError: it is so far away that no schedule has anything to do with it.
+        """
+        if at.year not in YEARS:
+            words = _("Choose an instant in the years %(first)s to %(last)s.")
+            raise ValidationError(words % {"first": YEARS[0], "last": YEARS[-1]})
+        return at
 
 
 class ScheduleFilters(django_filters.FilterSet):

@@ -6,11 +6,13 @@ from typing import Any
 from django.http import HttpResponse
 
 from project.kit.clock import database_now
+from quotas.models import Quota
 from scheduler import backfilling
-from scheduler.models import Approval, Fire, Schedule
+from scheduler.models import Approval, Fire, Schedule, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
 from tests.kit.api.caller import Program, chiefs_program, problem_of
 from tests.scheduler.factories import DAY, make_calendar, make_question, make_run, make_schedule
+from tests.scheduler.pauses import paused, used_up
 
 MODELS = ("approval", "attempt", "backfill", "calendar", "calendarday", "fire", "runevent", "schedule", "taskrun")
 
@@ -55,6 +57,13 @@ def make_each() -> dict[str, Any]:
         "backfill": backfill.pk,
         "tomorrow": (now + DAY).isoformat(),
     }
+
+
+def paused_run() -> tuple[TaskRun, Quota]:
+    """Insert a run that waits for a quota which is used up."""
+    now = database_now()
+    quota = used_up(now=now)
+    return paused(quota, now=now), quota
 
 
 def version_of(program: Program, address: str) -> dict[str, str]:
