@@ -1,9 +1,11 @@
 """Calendars: the dates on which schedules do not fire."""
 
 from datetime import date, timedelta
+from typing import Any
 
 from django.contrib import admin
-from django.db.models import OuterRef, QuerySet, Subquery, TextField
+from django.db.models import Field, OuterRef, QuerySet, Subquery, TextField
+from django.forms import Field as FormField
 from django.forms import Textarea
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
@@ -47,6 +49,13 @@ class CalendarDays(admin.TabularInline):  # type: ignore[type-arg]
     max_num = DAYS_SHOWN + 50
     fields = ("date", "title")
     verbose_name_plural = gettext_lazy("excluded dates: those to come, and of the last month")
+
+    def formfield_for_dbfield(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> FormField | None:
+        """Return the field, whose name stands above its column only, under that name for those who do not see it."""
+        field: FormField | None = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is not None:
+            field.widget.attrs["aria-label"] = field.label
+        return field
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CalendarDay]:
         """Return the dates that the form shows."""
