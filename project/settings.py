@@ -106,7 +106,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "project.kit.languages.ViewerLanguage",
     "project.kit.zones.ViewerZone",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -167,7 +167,8 @@ CELERY_DB_REUSE_MAX = 10_000  # tasks over which one connection is kept; 0 would
 
 USE_TZ = True
 TIME_ZONE = os.environ.get("TIDELINE_TIME_ZONE", "UTC")  # how the admin shows instants; columns are UTC
-LANGUAGE_CODE = os.environ.get("TIDELINE_LANGUAGE", "en")
+LANGUAGE_CODE = "en"  # of what is recorded, logged and sent; pages are in their viewer's
+TIDELINE_LANGUAGE = os.environ.get("TIDELINE_LANGUAGE", "en")  # of pages whose viewer asks for none that is there
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "project" / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 86_400  # the browser remembers what was chosen in the user menu
