@@ -59,7 +59,7 @@ def _people(size: Size, now: datetime) -> None:
     from scheduler.models import Schedule
 
     insert(User, size.people, now=now, username="'person ' || n", is_staff="true", is_active="true", date_joined="now")
-    insert(Group, size.people, now=now, name="'group ' || n")
+    insert(Group, size.people, now=now, id="100 + n", name="'group ' || n")  # there are some from the beginning
     insert(
         ApiToken,
         size.people,
