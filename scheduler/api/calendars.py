@@ -36,7 +36,7 @@ class CalendarSerializer(SaidSerializer):
     """Dates on which schedules do not fire, under a name."""
 
     next_date = serializers.DateField(
-        read_only=True, help_text="The next date that it excludes. Null: none is to come."
+        read_only=True, allow_null=True, help_text="The next date that it excludes. Null: none is to come."
     )
 
     class Meta:

@@ -104,6 +104,18 @@ class RowSerializer(serializers.ModelSerializer[Any]):
             _speak_plainly(field)
         return fields
 
+    def build_standard_field(self, field_name: str, model_field: Any) -> Any:
+        """Return the class of a column's field, and what makes it; a choice may be empty where its column may."""
+        kind, kwargs = super().build_standard_field(field_name, model_field)
+        if "choices" in kwargs and model_field.blank:
+            kwargs["allow_blank"] = True
+        return kind, kwargs
+
+    def include_extra_kwargs(self, kwargs: Any, extra_kwargs: Any) -> Any:
+        """Return what makes a field; the schema tells also of a choice that is only shown that it may be empty."""
+        kept = {"allow_blank": True} if "choices" in kwargs and kwargs.get("allow_blank") else {}
+        return {**super().include_extra_kwargs(kwargs, extra_kwargs), **kept}
+
     def to_internal_value(self, data: Any) -> Any:
         """Return what was written.
 

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from project.kit.api.resources import Patching
-from project.kit.api.serializers import RowSerializer
+from project.kit.api.serializers import Instant, RowSerializer
 from scheduler.polling import accounts, defining
 from scheduler.polling.models import CarrierAccount, PollingParams
 from scheduler.polling.params import as_column
@@ -45,6 +45,7 @@ class ParamsSerializer(RowSerializer):
     account = serializers.CharField(source="account.name", read_only=True)
     in_force = serializers.SerializerMethodField()
     defaults = serializers.SerializerMethodField(help_text="Those that nobody has set.")
+    changed_at = Instant(read_only=True, allow_null=True)
     version = serializers.IntegerField(read_only=True, help_text="0 where nobody has set any.")
 
     class Meta:
@@ -53,7 +54,7 @@ class ParamsSerializer(RowSerializer):
             *("id", "account", *defining.PARAMS_FIELDS, "in_force", "defaults"),
             *("changed_by", "changed_at", "version"),
         )
-        read_only_fields = ("changed_by", "changed_at")
+        read_only_fields = ("changed_by",)
 
     @extend_schema_field(InForceSerializer)
     def get_in_force(self, row: PollingParams) -> Any:
@@ -98,7 +99,7 @@ class Params(Patching):
         said = request.data
         return self.written(request, pk, {**NOTHING_SET, **said} if isinstance(said, Mapping) else said)
 
-    @extend_schema(responses=ParamsSerializer)
+    @extend_schema(responses={200: ParamsSerializer})
     def destroy(self, request: Request, pk: int) -> Response:
         """Go back to the usual parameters, and answer with them."""
         row = self.get_object()

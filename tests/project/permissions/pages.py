@@ -154,7 +154,6 @@ MODELS: dict[str, Written] = {
 # Addresses that belong to no model: what a visitor needs. Empty: to be of the staff.
 PAGES: dict[str, tuple[str, ...]] = {
     "/admin/": (),
-    "/admin/alerts/": ("alerts.view_alert",),
     "/admin/jsi18n/": (),
     "/admin/password_change/": (),
     "/api/": (),
