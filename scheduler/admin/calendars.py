@@ -50,7 +50,9 @@ class CalendarDays(admin.TabularInline):  # type: ignore[type-arg]
     fields = ("date", "title")
     verbose_name_plural = gettext_lazy("excluded dates: those to come, and of the last month")
 
-    def formfield_for_dbfield(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> FormField | None:
+    def formfield_for_dbfield(
+        self, db_field: "Field[Any, Any]", request: HttpRequest, **kwargs: Any
+    ) -> FormField | None:
         """Return the field, whose name stands above its column only, under that name for those who do not see it."""
         field: FormField | None = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is not None:
