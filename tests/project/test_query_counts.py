@@ -19,12 +19,10 @@ from tests.scheduler.admin.panel import chief
 
 pytestmark = pytest.mark.django_db
 
-FEW = Size(
-    schedules=4, busy=2, runs=200, accounts=2, cards=20, channels=2, alerts=20, quotas=4, entries=200, people=4
-)  # fmt: skip
-# Ten times as many of everything, and ten times as many that belong to the same.
+FEW = Size(schedules=12, busy=2, runs=200, accounts=2, cards=20, channels=2, alerts=20, quotas=4, entries=200, people=4)
 MANY = Size(**{name: 10 * getattr(FEW, name) for name in FEW.__dataclass_fields__})
-LONG_HISTORY = replace(FEW, runs=10 * FEW.runs, cards=10 * FEW.cards, alerts=10 * FEW.alerts, entries=10 * FEW.entries)
+# Ten times as many that belong to the same few.
+LONG_HISTORY = replace(MANY, busy=FEW.busy, accounts=FEW.accounts, channels=FEW.channels, quotas=FEW.quotas)
 
 
 def queries_over(size: Size, addresses_of: Callable[[], Iterable[str]]) -> dict[str, int]:
