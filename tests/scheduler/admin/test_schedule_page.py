@@ -16,10 +16,10 @@ from tests.scheduler.factories import HOUR, MINUTE, NOW, SECOND, make_run, make_
 pytestmark = pytest.mark.django_db
 
 
-def ended(schedule: Schedule, took: timedelta, state: RunState = RunState.DONE, now: datetime = NOW) -> TaskRun:
+def ended(schedule: Schedule, took: timedelta, state: RunState = RunState.DONE) -> TaskRun:
     """Insert a run of the schedule that ended after so long."""
-    fields = {"started_at": now - took, "schedule": schedule}
-    return make_run(state, now=now, ended=state == RunState.FAILED, **fields)
+    fields = {"started_at": NOW - took, "schedule": schedule}
+    return make_run(state, now=NOW, ended=state == RunState.FAILED, **fields)
 
 
 def picture(lengths: Sequence[timedelta]) -> RunHistory:
