@@ -18,8 +18,8 @@ class Bounded(Stepping):
 
     def next_after(self, instant: datetime) -> datetime | None:
         """Return the first due instant strictly after this one; None if none is left before the end."""
-        if self.starts_at is not None:
-            instant = max(instant.astimezone(UTC), self.starts_at.astimezone(UTC) - _RESOLUTION)
+        if self.starts_at is not None and instant < self.starts_at:
+            instant = self.starts_at.astimezone(UTC) - _RESOLUTION
         due = self.inner.next_after(instant)
         return due if due is not None and (self.ends_at is None or due <= self.ends_at) else None
 

@@ -42,6 +42,10 @@ def test_the_end_itself_is_included(ends: datetime, last: datetime) -> None:
     assert trigger.next_after(last) is None
 
 
+def test_a_start_at_the_earliest_instant_of_all_bounds_nothing() -> None:
+    assert cron.bounded(DAILY, utc("0001-01-01"), None).next_after(NOW) == TWO
+
+
 def test_open_ends_leave_the_trigger_as_it_is() -> None:
     assert cron.bounded(DAILY, None, None) is DAILY
     assert cron.unbounded(cron.bounded(DAILY, NOW, None)) is DAILY
