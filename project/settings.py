@@ -233,6 +233,7 @@ SPECTACULAR_SETTINGS = {
         "ConfirmationState": "scheduler.polling.states.ConfirmationState",
         "DeliveryOutcome": "alerts.states.DeliveryOutcome",
         "DeliveryState": "alerts.states.DeliveryState",
+        "ErrorClass": "scheduler.polling.states.ErrorClass",
         "EventTrigger": "scheduler.states.EventTrigger",
         "FireKind": "scheduler.states.FireKind",
         "FireOutcome": "scheduler.states.FireOutcome",

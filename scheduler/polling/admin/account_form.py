@@ -85,10 +85,10 @@ class AccountForm(VersionLockedForm):
     def clean(self) -> dict[str, Any]:
         """Refuse to send stored credentials to another host than those for which they were written."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        kept = self.instance.pk and self.instance.credentials and not self._typed("credentials").strip()
-        if kept and set(_origins(cleaned.get("settings"))) - set(_origins(self.instance.settings)):
-            sentence = _("The settings lead to another host. Write the credentials anew: the stored ones stay with it.")
-            self.add_error("credentials", sentence)
+        if not self._typed("credentials").strip() and (
+            fault := fault_of_kept_credentials(self.instance, cleaned.get("settings"))
+        ):
+            self.add_error("credentials", fault)
         return cleaned
 
     def store(self, account: CarrierAccount, *, now: datetime) -> None:
@@ -131,6 +131,13 @@ def _help_of(account: CarrierAccount) -> str:
     if not account.pk:
         return what
     return f"{what} {capfirst(stored_credentials(account)).removesuffix('.')}. {_('Left empty, that stays as it is.')}"
+
+
+def fault_of_kept_credentials(account: CarrierAccount, settings: Any) -> str:
+    """Say why an account cannot keep its credentials with these settings; empty: it can."""
+    if account.pk and account.credentials and set(_origins(settings)) - set(_origins(account.settings)):
+        return _("The settings lead to another host. Write the credentials anew: the stored ones stay with it.")
+    return ""
 
 
 def _origins(value: Any) -> Iterator[tuple[str, str]]:

@@ -41,11 +41,19 @@ class DigitsField(forms.CharField):
 
     def clean(self, value: Any) -> str:
         """Return its digits alone."""
-        typed: str = super().clean(value)
-        digits = typed.removeprefix("+").replace(" ", "").replace("-", "")
-        if digits and not (digits.isascii() and digits.isdigit()):
-            raise ValidationError(_("Write its digits alone."))
-        return digits
+        return digits_of(super().clean(value))
+
+
+def digits_of(typed: str) -> str:
+    """Return the digits of a number as people write it.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    digits = typed.removeprefix("+").replace(" ", "").replace("-", "")
+    if digits and not (digits.isascii() and digits.isdigit()):
+        raise ValidationError(_("Write its digits alone."))
+    return digits
 
 
 class CardForm(VersionLockedForm):

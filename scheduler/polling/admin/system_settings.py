@@ -44,7 +44,7 @@ class SystemSettingAdmin(ObjectActionsMixin, ObjectPageMixin):
             **self.admin_site.each_context(request),
             "title": capfirst(self.opts.verbose_name_plural),
             "opts": self.opts,
-            "lines": [_line(rows.get(key) or _not_set(key), now) for key in system_settings.FIELDS],
+            "lines": [_line(rows.get(key) or not_set(key), now) for key in system_settings.FIELDS],
         }
         return TemplateResponse(request, "admin/polling/systemsetting/list.html", context)
 
@@ -54,7 +54,7 @@ class SystemSettingAdmin(ObjectActionsMixin, ObjectPageMixin):
         """Return a setting; one that nobody has set is of version 0 and holds its default."""
         if object_id not in system_settings.FIELDS:
             return None
-        row = self.get_queryset(request).filter(pk=object_id).first() or _not_set(object_id)
+        row = self.get_queryset(request).filter(pk=object_id).first() or not_set(object_id)
         vars(row).setdefault("seen_at", database_now())
         return row
 
@@ -87,7 +87,8 @@ class SystemSettingAdmin(ObjectActionsMixin, ObjectPageMixin):
         return SystemSetting.objects.select_for_update().filter(pk=pk).first() or self.get_object(request, pk)
 
 
-def _not_set(key: str) -> SystemSetting:
+def not_set(key: str) -> SystemSetting:
+    """Return a setting that nobody has set: it is of version 0 and holds its default."""
     return SystemSetting(key=key, value=system_settings.default(key), version=0)
 
 

@@ -12,8 +12,8 @@ from scheduler.polling.models import CarrierAccount, PollingTier
 from scheduler.polling.tiers import as_tier
 
 
-def counted() -> dict[str, Any]:
-    """Return how many of the polled cards each tier is for, as lines of a table, and how many no tier is for."""
+def cards_of_tiers() -> tuple[list[tuple[PollingTier, int]], int]:
+    """Return how many of the polled cards each tier is for, in their order, and how many no tier is for."""
     rows = list(PollingTier.objects.order_by("position"))
     tiers = [as_tier(row) for row in rows]
     places = {id(tier): place for place, tier in enumerate(tiers)}
@@ -21,18 +21,29 @@ def counted() -> dict[str, Any]:
     for _account_id, facts, count in demand.counted_by_facts(CarrierAccount.objects.values_list("pk", flat=True)):
         tier = policy.tier_of(tiers, facts)
         found[None if tier is None else places[id(tier)]] += count
-    total = found.total()
-    lines = [_line(row, found[place], total) for place, row in enumerate(rows)]
+    return [(row, found[place]) for place, row in enumerate(rows)], found[None]
+
+
+def calls_a_day(row: PollingTier, cards: int) -> int:
+    """Return how many calls a day so many cards of a tier make."""
+    return policy.demand([(as_tier(row), cards)], ()).calls_a_day
+
+
+def counted() -> dict[str, Any]:
+    """Return the same as lines of a table."""
+    found, unmatched = cards_of_tiers()
+    total = sum(cards for _row, cards in found) + unmatched
+    lines = [_line(row, cards, total) for row, cards in found]
     return {
         "lines": lines,
-        "unmatched": f"{found[None]:,}" if found[None] else "",
+        "unmatched": f"{unmatched:,}" if unmatched else "",
         "total": f"{total:,}",
         "calls": f"{sum(line['calls_a_day'] for line in lines):,}",
     }
 
 
 def _line(row: PollingTier, cards: int, total: int) -> dict[str, Any]:
-    calls = policy.demand([(as_tier(row), cards)], ()).calls_a_day
+    calls = calls_a_day(row, cards)
     return {
         "position": row.position,
         "tier": row_link(row),

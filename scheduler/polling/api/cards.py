@@ -1,9 +1,15 @@
-"""Cards: found, looked at, polled or not, stopped, resumed, imported. One is addressed by its number or its ICCID."""
+"""Cards: found, looked at, added, changed, polled or not, stopped, resumed, imported. One is addressed by its number or
+its ICCID.
+"""
+
+from datetime import datetime
+from typing import Any
 
 import django_filters
 from django.contrib.admin.models import ADDITION, CHANGE
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -15,18 +21,27 @@ from project.kit.api.filtering import RowFilter
 from project.kit.api.idempotency import answered_once
 from project.kit.api.offering import offered
 from project.kit.api.permissions import demand
+from project.kit.api.resources import Creating, Patching
 from project.kit.api.serializers import RowSerializer
 from project.kit.clock import database_now
+from project.kit.versions import column_value
 from scheduler.polling import iccid
-from scheduler.polling.admin.card_actions import POLLING_OFF, POLLING_ON
+from scheduler.polling.admin.card_actions import CHECK_NOW, DELETE, MOVE, POLLING_OFF, POLLING_ON
+from scheduler.polling.admin.card_form import EDITED_FIELDS, NEW_FIELDS, digits_of
 from scheduler.polling.api import importing
 from scheduler.polling.api.card_state import PollingStateSerializer, state_of
 from scheduler.polling.api.operations import Operating
 from scheduler.polling.api.requests import Checking
+from scheduler.polling.fleet import lifecycle
 from scheduler.polling.fleet.importing import Fate, Plan
-from scheduler.polling.models import Card
+from scheduler.polling.models import Card, CarrierAccount, Device
 from scheduler.polling.states import CardState, RealName
 
+# What its carrier says of it, and when it was written.
+KNOWN_FIELDS = (
+    *("state", "real_name_state", "package", "used_bytes", "allowance_bytes"),
+    *("created_at", "updated_at", "version"),
+)
 # No number of a row is as long as the shortest ICCID.
 LEAST_ICCID = 10 ** (iccid.SHORTEST - 1)
 
@@ -34,17 +49,51 @@ LEAST_ICCID = 10 ** (iccid.SHORTEST - 1)
 class CardSerializer(RowSerializer):
     """A card."""
 
-    account = serializers.IntegerField(source="account_id")
-    account_name = serializers.CharField(source="account.name")
-    device = serializers.CharField(source="device.code", default=None, allow_null=True, help_text="Its code.")
+    kept = {
+        "iccid": _("The number of a card stays. Add another card instead."),
+        "account": _("It is given to another account by move."),
+        "polling_enabled": _("It is switched by polling-on and polling-off."),
+    }
+    account = serializers.PrimaryKeyRelatedField(
+        queryset=CarrierAccount.objects.only("id"),
+        pk_field=serializers.IntegerField(),
+        error_messages={
+            "does_not_exist": _("There is no account with this number."),
+            "incorrect_type": _("Write the number of an account."),
+        },
+    )
+    account_name = serializers.CharField(source="account.name", read_only=True)
+    device = serializers.SlugRelatedField(
+        slug_field="code",
+        queryset=Device.objects.all(),
+        required=False,
+        allow_null=True,
+        help_text="Its code.",
+        error_messages={
+            "does_not_exist": _("There is no device with the code “{value}”. Add it first."),
+            "invalid": _("Write the code of a device."),
+        },
+    )
 
     class Meta:
         model = Card
-        fields = read_only_fields = (
-            *("id", "iccid", "msisdn", "imsi", "account", "account_name", "device", "polling_enabled", "reset_day"),
-            *("state", "real_name_state", "package", "used_bytes", "allowance_bytes"),
-            *("created_at", "updated_at", "version"),
-        )
+        fields = ("id", *NEW_FIELDS, "account_name", *KNOWN_FIELDS)
+        read_only_fields = KNOWN_FIELDS
+
+    def validate_iccid(self, said: str) -> str:
+        """Return the number without the separators that people write, if its last digit is right."""
+        try:
+            return iccid.checked(said)
+        except iccid.BadICCID as error:
+            raise serializers.ValidationError(str(error)) from None
+
+    def validate_msisdn(self, said: str) -> str:
+        """Return its digits."""
+        return digits_of(said)
+
+    def validate_imsi(self, said: str) -> str:
+        """Return its digits."""
+        return digits_of(said)
 
 
 class CardFilters(django_filters.FilterSet):
@@ -60,7 +109,7 @@ class CardFilters(django_filters.FilterSet):
     real_name_state = django_filters.ChoiceFilter(choices=RealName.choices)
 
 
-class Cards(Operating, Checking):
+class Cards(Creating, Patching, Operating, Checking):
     """SIM cards."""
 
     queryset = Card.objects.select_related("account", "device").defer("account__settings", "account__credentials")
@@ -69,6 +118,20 @@ class Cards(Operating, Checking):
 
     polling_on = offered(POLLING_ON)
     polling_off = offered(POLLING_OFF)
+    check_now = offered(CHECK_NOW, calls_out=True)
+    move = offered(MOVE)
+    delete_card = offered(DELETE, ends=True)
+
+    def add(self, values: dict[str, Any], *, actor: str, now: datetime) -> Card:
+        """Insert a card, and poll it soon."""
+        [card] = lifecycle.add_cards([Card(**values)], now=now)
+        return card
+
+    def change(self, row: Card, *, expected_version: int, now: datetime) -> list[str]:
+        """Write what changed of a card."""
+        before = Card.objects.get(pk=row.pk)
+        lifecycle.save_changes(row, expected_version=expected_version, now=now, fields=EDITED_FIELDS)
+        return [name for name in EDITED_FIELDS if column_value(before, name) != column_value(row, name)]
 
     def get_object(self) -> Card:
         """Return the card of the number, or of the ICCID."""
@@ -108,4 +171,4 @@ class Cards(Operating, Checking):
             importing.write(planned, now=database_now())
             for fate, flag in ((Fate.NEW, ADDITION), (Fate.CHANGED, CHANGE)):
                 cards = Card.objects.filter(iccid__in=[line.iccid for line in planned.of(fate)])
-                self.audit_all(cards, flag, _("Imported through the API."))
+                self.audit_all(cards, flag, gettext("Imported through the API."))

@@ -9,6 +9,7 @@ class ConfirmationSerializer(RowSerializer):
 
     class Meta:
         model = Confirmation
-        fields = read_only_fields = (
+        fields: tuple[str, ...] = (
             *("id", "card", "type", "expected", "delays", "looks", "due_at", "state", "ended_at"),
         )
+        read_only_fields = fields

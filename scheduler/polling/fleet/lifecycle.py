@@ -82,8 +82,11 @@ def change(values: Mapping[int, Mapping[str, Any]], *, now: datetime) -> int:
     return len(changed)
 
 
-def save_changes(card: Card, *, expected_version: int, now: datetime) -> bool:
+def save_changes(card: Card, *, expected_version: int, now: datetime, fields: Iterable[str] = EDITABLE_FIELDS) -> bool:
     """Write what a person changed of one card; False: nothing really changed.
+
+    Args:
+        fields: those of EDITABLE_FIELDS that are written; the others stay as they are by now.
 
     Raises:
         StaleVersion: it was saved by somebody else since `expected_version`.
@@ -94,7 +97,7 @@ def save_changes(card: Card, *, expected_version: int, now: datetime) -> bool:
         if current.version != expected_version:
             raise StaleVersion(current)
         card.full_clean(validate_constraints=False)
-        return bool(change({card.pk: {name: getattr(card, name) for name in EDITABLE_FIELDS}}, now=now))
+        return bool(change({card.pk: {name: getattr(card, name) for name in fields}}, now=now))
 
 
 # --- the rows --------------------------------------------------------------------------------------------------
