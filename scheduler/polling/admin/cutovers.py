@@ -68,10 +68,12 @@ def phase_badge(row: Cutover) -> SafeString:
 def _phases(row: Cutover) -> list[dict[str, Any]]:
     """Return every phase: which are over, and which it is at."""
     order = list(CutoverPhase)
-    at = order.index(CutoverPhase(row.phase))
+    at = len(order) if row.ended_at else order.index(CutoverPhase(row.phase))
+    marks = {"over": _("done"), "now": _("now"), "to-come": ""}
+    standings = ["over" if place < at else "now" if place == at else "to-come" for place in range(len(order))]
     return [
-        {"label": phase.label, "mark": _("done") if place < at or row.ended_at else _("now") if place == at else ""}
-        for place, phase in enumerate(order)
+        {"label": phase.label, "standing": standing, "mark": marks[standing]}
+        for phase, standing in zip(order, standings, strict=True)
     ]
 
 
