@@ -110,6 +110,7 @@ MODELS: dict[str, Written] = {
         writes="add change",
         actions={
             "check-now": "quotas.change_quota",
+            "reset-now": "quotas.top_up_quota",
             "set-limit": "quotas.top_up_quota",
             "top-up": "quotas.top_up_quota",
         },
