@@ -272,14 +272,15 @@ RUN_AGAIN_FROM_NOTHING = ObjectAction(
     consequences=_again_consequences(from_progress=False),
     perform=_again(from_progress=False),
 )
+# In the order of importance, in which the page of a run shows those that are possible.
 RUN_ACTIONS = (
     APPROVE,
     REJECT,
     RESUME,
     LET_GO_ON,
-    GIVE_UP,
     RETRY_NOW,
     PUT_OFF,
+    GIVE_UP,
     RUN_AGAIN_FROM_PROGRESS,
     RUN_AGAIN_FROM_NOTHING,
     CANCEL,

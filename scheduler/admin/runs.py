@@ -23,7 +23,7 @@ from project.kit.admin import (
     when,
 )
 from scheduler import accounts, wording
-from scheduler.admin import cells, run_quotas, why
+from scheduler.admin import cells, run_page, run_quotas, why
 from scheduler.admin.filters import (
     BackfillFilter,
     DataDayFilter,
@@ -36,16 +36,11 @@ from scheduler.admin.run_actions import RUN_ACTIONS, open_question
 from scheduler.admin.run_resuming import RESUME, has_gone_on
 from scheduler.admin.secret_params import masked
 from scheduler.explaining import explain_run, read_quota_facts
-from scheduler.models import Attempt, Schedule, TaskRun
+from scheduler.models import Schedule, TaskRun
 from scheduler.operations import NotPossible, Resumed
-from scheduler.states import RunState
 
-ATTEMPTS_SHOWN = 20
-EVENTS_SHOWN = 100
 RERUNS_SHOWN = 10
 APPROVALS_SHOWN = 100
-REFRESH_SECONDS = 2
-REFRESH_SECONDS_PAUSED = 10  # its place among all that wait is worked out anew each time
 
 
 @admin.register(TaskRun)
@@ -155,34 +150,32 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
         """Return what the page shows of a run."""
         now = seen_at(row)
         quotas = read_quota_facts(row, now)
-        attempts = list(row.attempts.order_by("-number").defer("output", "traceback")[:ATTEMPTS_SHOWN])
+        offered = self.offered_actions(request, row)
+        answers = run_page.answers(offered)
+        explanations = why.shown(explain_run(row, now=now, quotas=quotas), now)
         return {
             "run": row,
             "badges": cells.run_badges(row, now),
             "question": open_question(row),
+            "answers": answers,
+            "seen": self.seen(row),
             "approvals": list(row.approvals.order_by("segment").exclude(answer="")[:APPROVALS_SHOWN]),
-            "why": why.shown(explain_run(row, now=now, quotas=quotas), now),
-            "actions": self.offered_actions(request, row),
+            "why": explanations,
+            "reason": run_page.unsaid_reason(row, explanations),
+            "actions": [action for action in offered if action not in answers.values()],
             "progress": cells.progress(row),
             "checkpointed": when(row.checkpoint_at, now),
-            "facts": _facts(row, now),
+            "facts": run_page.facts(row, now),
             "quotas": run_quotas.section(row, quotas, now),
             "checkpoint": cells.pretty_json(row.progress) if row.progress else "",
             "params": cells.pretty_json(masked(row.job, row.params)) if row.params else "",
             "result": cells.pretty_json(row.result) if row.result is not None else "",
-            "attempts": [_attempt_line(attempt, now) for attempt in attempts],
-            "latest": row.attempts.order_by("-number").first(),
-            "more_attempts": row.attempt_count > ATTEMPTS_SHOWN,
-            "events": list(row.events.order_by("-id")[:EVENTS_SHOWN])[::-1],
+            "attempts": run_page.attempts(row, now),
+            "more_attempts": row.attempt_count > run_page.ATTEMPTS_SHOWN,
+            "events": run_page.events(row),
             "reruns": list(row.reruns.order_by("-id").only("id", "state")[:RERUNS_SHOWN]),
-            "refresh_seconds": _refresh_seconds(row),
+            "refresh_seconds": run_page.refresh_seconds(row),
         }
-
-
-def _refresh_seconds(run: TaskRun) -> int | None:
-    if run.finished_at is not None:
-        return None
-    return REFRESH_SECONDS_PAUSED if run.state == RunState.PAUSED else REFRESH_SECONDS
 
 
 def _next_or_last(run: TaskRun, now: datetime) -> SafeString:
@@ -193,40 +186,3 @@ def _next_or_last(run: TaskRun, now: datetime) -> SafeString:
     if run.checkpoint_at is not None:
         return format_html("{} {}", _("checkpoint"), when(run.checkpoint_at, now))
     return SafeString()
-
-
-def _facts(run: TaskRun, now: datetime) -> list[tuple[str, Any]]:
-    """Return what is known of the run beside its state, as labels and values; what does not apply is left out."""
-    facts: list[tuple[str, Any]] = [
-        (_("data day"), run.stat_date.isoformat()),
-        (_("schedule"), cells.schedule_link(run.schedule_id, run.schedule.name) if run.schedule else None),
-        (_("fire"), cells.fire_link(run.fire, cells.kind_text(run.fire.kind)) if run.fire else None),
-        (_("backfill"), cells.row_link(run.backfill) if run.backfill else None),
-        (_("run again of"), cells.run_link(run.rerun_of_id) if run.rerun_of_id else None),
-        (_("job"), run.job),
-        (_("planned"), when(run.planned_at, now)),
-        (_("opened"), when(run.created_at, now)),
-        (_("due"), when(run.due_at, now) if run.due_at else None),
-        (_("started"), when(run.started_at, now) if run.started_at else None),
-        (_("ended"), when(run.finished_at, now) if run.finished_at else None),
-        (_("took"), cells.took(run.started_at, run.finished_at, now) if run.started_at else None),
-        (_("held by"), f"{run.lease_owner} ({run.lease_pid})" if run.state == RunState.RUNNING else None),
-        (_("lease until"), when(run.lease_expires_at, now) if run.state == RunState.RUNNING else None),
-        (_("failures"), run.failure_count or None),
-        (_("interruptions in a row"), run.interruption_count or None),
-        (_("retry after"), ", ".join(cells.seconds_text(delay) for delay in run.retry_delays) or None),
-        (_("attempt timeout"), cells.seconds_text(run.timeout_seconds) if run.timeout_seconds else None),
-        (_("when interrupted"), run.get_on_interrupt_display()),
-        (_("priority"), run.priority or None),
-        (_("seal"), cells.seal(run.seal) if run.seal else None),
-    ]
-    return [(label, value) for label, value in facts if value is not None]
-
-
-def _attempt_line(attempt: Attempt, now: datetime) -> dict[str, Any]:
-    return {
-        "attempt": attempt,
-        "badge": cells.attempt_badge(attempt),
-        "started": when(attempt.started_at, now),
-        "took": cells.took(attempt.started_at, attempt.finished_at, now),
-    }

@@ -50,7 +50,7 @@ class ObjectActionsMixin(PanelAdmin):
     def offered_actions(self, request: HttpRequest, row: Model) -> list[dict[str, Any]]:
         """Return the buttons for a row: those actions that are possible with it now and allowed to this user."""
         return [
-            {"label": action.label, "tone": action.tone, "url": self._action_url(row.pk, action)}
+            {"name": action.name, "label": action.label, "tone": action.tone, "url": self._action_url(row.pk, action)}
             for action in self.object_actions
             if action.allowed(request.user) and action.available(row)
         ]

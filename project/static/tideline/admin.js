@@ -35,21 +35,67 @@ function refreshWhileItRuns(holder) {
   again();
 }
 
-// Takes over what the reader has opened, closed or scrolled, and leaves a selection alone.
+// Takes over what the reader has opened, scrolled or typed, and leaves a selection alone.
 function replace(holder, html) {
   if (holder.contains(getSelection().anchorNode) && !getSelection().isCollapsed) return;
-  const focused = holder.contains(document.activeElement) && document.activeElement.getAttribute("href");
-  const kept = new Map();
-  for (const part of holder.querySelectorAll("[data-keep]")) {
-    kept.set(part.dataset.keep, [part.open, part.querySelector("pre")?.scrollTop]);
-  }
+  const said = holder.querySelector("[data-announce]")?.textContent.trim();
+  const restore = [keptFolds(holder), keptFields(holder), keptFocus(holder)];
   holder.innerHTML = html;
-  for (const part of holder.querySelectorAll("[data-keep]")) {
-    const [open, top] = kept.get(part.dataset.keep) ?? [part.open, undefined];
-    part.open = open;
-    if (top !== undefined) part.querySelector("pre").scrollTop = top;
+  for (const again of restore) again();
+  const says = holder.querySelector("[data-announce]")?.textContent.trim();
+  if (says !== said) announce(says ?? "");
+}
+
+// Each of these notes how something stands now, and returns what puts it back after the page was replaced.
+function keptFolds(holder) {
+  const folds = () => holder.querySelectorAll("[data-keep]");
+  const texts = (fold) => [...fold.querySelectorAll("pre")];
+  const isAtEnd = (text) => text.scrollTop > 0 && text.scrollHeight - text.scrollTop - text.clientHeight < 4;
+  const kept = new Map();
+  for (const fold of folds()) {
+    kept.set(fold.dataset.keep, [fold.open, texts(fold).map((text) => (isAtEnd(text) ? Infinity : text.scrollTop))]);
   }
-  if (focused) holder.querySelector(`[href="${CSS.escape(focused)}"]`)?.focus();
+  return () => {
+    for (const fold of folds()) {
+      const [open, tops] = kept.get(fold.dataset.keep) ?? [fold.open, []];
+      fold.open = open;
+      texts(fold).forEach((text, number) => { text.scrollTop = Math.min(tops[number] ?? 0, text.scrollHeight); });
+    }
+  };
+}
+
+function keptFields(holder) {
+  const fields = () => holder.querySelectorAll("input:not([type=hidden])");
+  const typed = new Map([...fields()].map((field) => [field.id, field.value]));
+  return () => {
+    for (const field of fields()) field.value = typed.get(field.id) ?? field.value;
+  };
+}
+
+function keptFocus(holder) {
+  const focused = holder.contains(document.activeElement) && document.activeElement;
+  const fold = focused && focused.matches("summary") && focused.parentElement.dataset.keep;
+  const [address, id] = focused ? [focused.getAttribute("href"), focused.id] : [];
+  const [start, end] = id && focused.matches("input") ? [focused.selectionStart, focused.selectionEnd] : [];
+  return () => {
+    const again =
+      (fold && holder.querySelector(`[data-keep="${CSS.escape(fold)}"] > summary`)) ||
+      (address && holder.querySelector(`[href="${CSS.escape(address)}"]`)) ||
+      (id && document.getElementById(id));
+    again?.focus({ preventScroll: true });
+    if (start !== undefined) again?.setSelectionRange(start, end);
+  };
+}
+
+// A screen reader hears of a new state, and of nothing else that is drawn again.
+function announce(text) {
+  let speaker = document.getElementById("speaker");
+  if (!speaker) {
+    speaker = Object.assign(document.createElement("p"), { id: "speaker", className: "hidden-text" });
+    speaker.setAttribute("aria-live", "polite");
+    document.body.append(speaker);
+  }
+  speaker.textContent = text;
 }
 
 // --- the form of a schedule: only the fields of its trigger, what its job takes, what it would fire -------------

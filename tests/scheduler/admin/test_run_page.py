@@ -1,13 +1,18 @@
 """The page of a run: where it stands, why, and what happens next."""
 
+from typing import Any
+
 import pytest
+from django.http import HttpResponse
+from django.test import Client
 
 from project.kit.clock import database_now
 from project.scans import mark
-from scheduler.models import TaskRun
+from scheduler import operations
+from scheduler.models import Attempt, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
-from tests.scheduler.admin.panel import chief, page_of, text_of
-from tests.scheduler.factories import HOUR, MINUTE, SECOND, launched, make_run, make_schedule
+from tests.scheduler.admin.panel import chief, page_of, person, text_of
+from tests.scheduler.factories import HOUR, MINUTE, NOW, SECOND, launched, make_question, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
 
@@ -22,6 +27,12 @@ def scans_run() -> None:
 def page(run: TaskRun) -> str:
     """Return the text of the run's page."""
     return text_of(chief().get(page_of(run)))
+
+
+def make_attempt_of(run: TaskRun, **fields: Any) -> Attempt:
+    """Insert an earlier attempt of the run."""
+    instants = {"due_at": NOW, "started_at": NOW, "finished_at": NOW}
+    return Attempt.objects.create(run=run, token=1, worker="w", pid=1, **instants, **fields)
 
 
 def test_what_happens_next_is_said_for_every_state() -> None:
@@ -91,7 +102,7 @@ def test_all_that_is_known_is_on_the_page_and_linked() -> None:
     response = chief().get(page_of(run))
     text, html = text_of(response), response.content.decode()
     for said in (
-        "failed The ledger is locked.",
+        "The ledger is locked.",
         "25 %",
         '"account": 4711',
         '"limit": 99',
@@ -122,6 +133,72 @@ def test_the_page_refreshes_itself_until_the_run_has_ended() -> None:
     assert fragment.strip().startswith("<article")
     assert 'data-refresh="2"' in fragment
     assert "data-refresh" not in client.get(page_of(gone), {"fragment": ""}).content.decode()
+
+
+def test_each_attempt_is_folded_with_what_it_said_and_the_latest_is_open_where_people_look_at_it() -> None:
+    run = make_run(RunState.RUNNING, attempt_count=2, lease_token=2)
+    run.attempts.update(output="the second")
+    first = make_attempt_of(run, number=1, outcome="failed", traceback="Traceback of the first")
+    html = chief().get(page_of(run)).content.decode()
+    later, earlier = html.index('data-keep="attempt-2" open'), html.index('data-keep="attempt-1">')
+    assert later < html.index("the second") < earlier < html.index("Traceback of the first")
+    assert page_of(first) in html
+
+
+def test_of_a_long_output_the_page_has_the_end_and_says_so() -> None:
+    run = make_run(RunState.RUNNING)
+    run.attempts.update(output="begin" + "x" * 60_000 + "end")
+    text = page(run)
+    assert "xend" in text
+    assert "beginx" not in text
+    assert "This is the end of it." in text
+
+
+def test_what_an_answer_says_is_not_said_twice() -> None:
+    run = make_run(RunState.FAILED, ended=True, reason="The ledger is locked.")
+    assert page(run).count("The ledger is locked.") == 1
+
+
+def test_events_stand_in_the_order_in_which_they_happened() -> None:
+    run, now = make_run(now=NOW), NOW + MINUTE
+    operations.cancel(run, now=now, actor="ada", reason="not wanted")
+    events = page(run).split("Events")[-1]
+    assert events.index("pending → cancelled") < events.index("by hand · by ada") < events.index("not wanted")
+
+
+# --- the answer in place -------------------------------------------------------------------------------------------
+
+
+def inline(client: Client, run: TaskRun, answer: str, reason: str) -> HttpResponse:
+    """Answer the question of the run with what its page holds."""
+    context = client.get(page_of(run)).context
+    return client.post(context["answers"][answer]["url"], {"seen": context["seen"], "reason": reason})
+
+
+def test_a_question_is_approved_on_the_page_itself() -> None:
+    run, client = make_question(now=database_now()), chief()
+    inline(client, run, "approve", "")
+    assert TaskRun.objects.get(pk=run.pk).state == RunState.PENDING
+
+
+def test_rejecting_on_the_page_itself_wants_a_reason_and_asks_for_it() -> None:
+    run, client = make_question(now=database_now()), chief()
+    assert "This field is required." in text_of(inline(client, run, "reject", ""))
+    assert TaskRun.objects.get(pk=run.pk).state == RunState.AWAITING_APPROVAL
+    inline(client, run, "reject", "the sum is wrong")
+    assert TaskRun.objects.get(pk=run.pk).reason.endswith("the sum is wrong")
+
+
+def test_who_may_not_answer_sees_the_question_and_no_buttons() -> None:
+    run = make_question(now=database_now())
+    html = person("scheduler.cancel_taskrun").get(page_of(run)).content.decode()
+    assert "Send 214 invoices?" in html
+    assert 'class="answering"' not in html
+
+
+def test_an_answer_stands_once_on_the_page() -> None:
+    run = make_question(now=database_now())
+    assert chief().get(page_of(run)).content.decode().count("/do/approve/") == 1
 
 
 def test_a_page_of_an_attempt_and_of_a_fire_shows_all_of_it() -> None:
