@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from alerts import noticing
 from alerts.noticing import Notice
+from project.kit.records import recorded
 from project.kit.spans import span
 from scheduler import wording
 from scheduler.models import Fire
@@ -57,6 +58,7 @@ def _notice_of_run(kind: Kind, run: ToldRun, reason: str, at: datetime, actor: s
     return Notice(kind, str(run), _sentence(kind, run, reason), at, facts, run.labels, run.url)
 
 
+@recorded
 def _sentence(kind: Kind, run: ToldRun, reason: str) -> str:
     match kind:
         case Kind.RUN_SUCCEEDED:

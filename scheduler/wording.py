@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
+from project.kit.records import recorded
 from project.kit.spans import span
 from scheduler import cron
 from scheduler.states import AttemptOutcome, EventTrigger, FireKind, RunState
@@ -39,6 +40,7 @@ def duration(length: timedelta) -> str:
     return span(timedelta(seconds=round(length.total_seconds())), detail_below=sys.maxsize)
 
 
+@recorded
 def started(plan: "Plan", now: datetime) -> str:
     """Why a run was opened: nothing to say when it is on time, else how late it is made up."""
     if plan.kind != FireKind.MISFIRE or plan.planned_at is None:
@@ -46,6 +48,7 @@ def started(plan: "Plan", now: datetime) -> str:
     return f"Made up {duration(now - plan.planned_at)} late."
 
 
+@recorded
 def how_it_came(opened: "Opened") -> str:
     """How a run came to be, as every message about it says."""
     by = f" by {opened.actor}" if opened.actor else ""
@@ -82,6 +85,7 @@ def _why_no_other(run: "ToldRun") -> str:
     return "; its retry is used up" if run.retries == 1 else f"; its {run.retries} retries are used up"
 
 
+@recorded
 def missed(span: cron.Missed, schedule: "Schedule", *, made_up: datetime | None) -> str:
     """Why due instants were left out, with their span and count."""
     what = _due_times(span, schedule.timezone)
@@ -102,6 +106,7 @@ def changed(span: cron.Missed, schedule: "Schedule") -> str:
     return f"{CHANGED}: {_due_times(span, schedule.timezone)} left out."
 
 
+@recorded
 def overlap(run_id: int, state: RunState) -> str:
     """Why a fire gave way to an earlier run, in one of three wordings."""
     if state == RunState.AWAITING_APPROVAL:

@@ -1,0 +1,85 @@
+"""Every page of the control panel in Chinese: no word of its own is English."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db.models import Model
+from django.test import Client
+from django.urls import NoReverseMatch, reverse
+
+from project.kit.clock import database_now
+from tests.browser.furnishing import furnish, rows_of_each_kind
+from tests.scheduler.polling.fleet.conftest import redis
+from tests.translations.reading import Data, latin_phrases
+
+__all__ = ["redis"]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+
+# Names of things that are called so in Chinese as well, and what is typed or read by programs.
+NAMES = """
+    Tideline Celery Redis Flower PostgreSQL Python Django JSON JMESPath HTTP HTTPS HTML URL URI API ID CSV SIM ICCID
+    MSISDN IMSI UTC IANA MB GB KB KiB MiB GiB B beat broker cron SHA Webhook Webhooks Shell root OK Slack Teams Feishu
+    Lark DingTalk WeCom Microsoft Standard E-mail apprise Apprise webhook JAN DEC SUN SAT LW MON p50 p95 ms id
+"""
+ALLOWED = set(NAMES.split())
+
+
+def test_every_page_speaks_chinese() -> None:
+    user = User.objects.create_superuser("ann", "ann@example.com")
+    furnish(user, now=database_now())
+    browser, data = chinese(user), Data()
+    found = {
+        f"{address}: {phrase}"
+        for address in addresses()
+        for phrase in latin_phrases(page(browser, address))
+        if not is_name(phrase) and not data.holds(phrase)
+    }
+    assert sorted(found) == []
+
+
+def test_the_login_speaks_chinese() -> None:
+    shown = page(Client(headers={"accept-language": "zh-CN"}), reverse("admin:login"))
+    assert [phrase for phrase in latin_phrases(shown) if not is_name(phrase)] == []
+
+
+def chinese(user: User) -> Client:
+    client = Client(headers={"accept-language": "zh-CN,zh;q=0.9"})
+    client.force_login(user)
+    return client
+
+
+def addresses() -> Iterator[str]:
+    yield reverse("admin:index")
+    for model, options in admin.site._registry.items():
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        yield reverse(f"{name}_changelist")
+        yield reverse(f"{name}_add")
+    for row in rows_of_each_kind():
+        yield from addresses_of(row)
+
+
+def addresses_of(row: Model) -> Iterator[str]:
+    """Yield the pages of a row, and of each of its actions."""
+    name = f"admin:{row._meta.app_label}_{row._meta.model_name}"
+    yield reverse(f"{name}_change", args=[row.pk])
+    for action in getattr(admin.site._registry[type(row)], "object_actions", ()):
+        yield reverse(f"{name}_action", args=[row.pk, action.name])
+    for view in ("edit", "delete", "history"):
+        try:
+            yield reverse(f"{name}_{view}", args=[row.pk])
+        except NoReverseMatch:
+            continue
+
+
+def page(browser: Client, address: str) -> str:
+    """Return a page; what is not offered for a row shows nothing."""
+    answer = browser.get(address, follow=True)
+    return answer.text if answer.status_code == 200 else ""
+
+
+def is_name(phrase: str) -> bool:
+    return all(word in ALLOWED or len(word) == 1 for word in re.split(r"[ ,;.]+", phrase) if word)
