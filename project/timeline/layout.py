@@ -17,7 +17,7 @@ from project.timeline.shapes import Bar, Lane, Mark, Sums, Tick, Timeline
 from project.timeline.window import HOURS, Window, percent
 from scheduler.admin.cells import FIRE_COLOURS
 from scheduler.admin.questions import PATIENCE
-from scheduler.states import COLOURS, FireKind, FireOutcome, RunState
+from scheduler.states import COLOURS, FireOutcome, RunState
 
 Row = TypeVar("Row", RunRow, FireRow, Ended, Fired)
 
@@ -141,16 +141,14 @@ def _mark(fire: FireRow, window: Window) -> Mark:
     return Mark(
         x=percent(window.place(fire.missed_until or fire.fire_at)),
         form=_form(fire),
-        look="violet" if fire.kind == FireKind.MISFIRE and _started(fire) else FIRE_COLOURS[FireOutcome(fire.outcome)],
+        look="violet" if _started(fire) else FIRE_COLOURS[FireOutcome(fire.outcome)],
         title=wording.fire(fire),
         url=reverse("admin:scheduler_fire_change", args=[fire.id]),
     )
 
 
 def _form(fire: FireRow) -> str:
-    if not _started(fire):
-        return "missed"
-    return "made-up" if fire.kind == FireKind.MISFIRE else "fired"
+    return "made-up" if _started(fire) else "missed"
 
 
 def _started(fire: FireRow) -> bool:

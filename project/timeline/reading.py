@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import datetime
+from heapq import nlargest
 from itertools import chain, islice
 from typing import Any
 
@@ -33,6 +34,7 @@ from scheduler.admin.questions import WITHOUT_DUE_TIME
 from scheduler.calendars import ExcludedDays, read_excluded_days
 from scheduler.cron import TriggerError
 from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.states import FireKind, FireOutcome, RunState
 
 # So many schedules have a lane of their own, and of so many quotas the resets are shown.
 LANES = 12
@@ -43,12 +45,12 @@ PER_LANE = MOST_ONE_BY_ONE + 28
 MOST_PLANNED = 50
 
 _ENDED = """
-    SELECT schedule_id, date_bin('1 hour', finished_at, %(start)s), state, count(*)
+    SELECT schedule_id, floor(extract(epoch FROM finished_at - %(start)s) / 3600)::int, state, count(*)
     FROM (SELECT schedule_id, finished_at, state FROM scheduler_taskrun
           WHERE finished_at >= %(start)s ORDER BY finished_at DESC LIMIT %(most)s) AS latest
     GROUP BY 1, 2, 3"""
 _FIRED = """
-    SELECT schedule_id, date_bin('1 hour', fire_at, %(start)s), kind, outcome,
+    SELECT schedule_id, floor(extract(epoch FROM fire_at - %(start)s) / 3600)::int, kind, outcome,
            count(*), sum(coalesce(missed_count, 1))
     FROM (SELECT schedule_id, fire_at, kind, outcome, missed_count FROM scheduler_fire
           WHERE fire_at >= %(start)s AND fire_at <= %(now)s ORDER BY fire_at DESC, id DESC LIMIT %(most)s) AS latest
@@ -99,12 +101,12 @@ def read(window: Window, *, with_quotas: bool) -> Rows:
 
 def _ended(window: Window) -> list[Ended]:
     rows = _rows(_ENDED, window)
-    return [Ended(schedule, window.hour_of(at), state, count) for schedule, at, state, count in rows]
+    return [Ended(*row) for row in rows]
 
 
 def _fired(window: Window) -> list[Fired]:
     rows = _rows(_FIRED, window)
-    return [Fired(schedule, window.hour_of(at), *facts) for schedule, at, *facts in rows]
+    return [Fired(*row) for row in rows]
 
 
 def _waited(window: Window) -> list[Waited]:
@@ -134,14 +136,17 @@ def _rows(sql: str, window: Window, **named: Any) -> list[tuple[Any, ...]]:
 
 
 def _busiest(ended: Iterable[Ended], fired: Iterable[Fired], window: Window) -> list[Schedule]:
-    """Return the schedules of which most is known, filled up with those that are due next; sorted by name."""
+    """Return the schedules with most trouble, then the busiest, then those that are due next; all sorted by name."""
+    troubled: Counter[int] = Counter()
     busy: Counter[int] = Counter()
     for run in ended:
         if run.schedule_id is not None:
             busy[run.schedule_id] += run.count
+            troubled[run.schedule_id] += run.count if run.state == RunState.FAILED else 0
     for fire in fired:
         busy[fire.schedule_id] += fire.count
-    busiest = [key for key, _count in busy.most_common(LANES)]
+        troubled[fire.schedule_id] += fire.times if fire.outcome == FireOutcome.FAILED_TO_START else 0
+    busiest = nlargest(LANES, busy, key=lambda key: (troubled[key], busy[key]))
     schedules = Schedule.objects.select_related("calendar").defer("params", "description")
     found = list(schedules.filter(pk__in=busiest))
     due = schedules.filter(enabled=True, next_run_at__lt=window.end).order_by("next_run_at")
@@ -182,8 +187,10 @@ def _runs(schedules: Sequence[int], window: Window) -> list[RunRow]:
 
 
 def _fires(schedules: Sequence[int], window: Window) -> list[FireRow]:
+    """Return the fires that say more than the bars of their runs do."""
     columns = [column.name for column in fields(FireRow)]
-    lately = Q(fire_at__gte=window.start, fire_at__lte=window.now)
+    is_remarkable = Q(kind=FireKind.MISFIRE) | ~Q(outcome=FireOutcome.STARTED)
+    lately = Q(fire_at__gte=window.start, fire_at__lte=window.now) & is_remarkable
     each = [Fire.objects.filter(lately, schedule_id=key).order_by("-fire_at") for key in schedules]
     return [FireRow(*row) for row in _of_each(each, columns)]
 

@@ -26,7 +26,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class FireRow:
-    """A fire of a schedule; a skip may stand for several due times."""
+    """A fire that was made up, or of which no run came; a skip may stand for several due times."""
 
     id: int
     schedule_id: int

@@ -78,21 +78,19 @@ def test_how_long_a_run_waited_to_begin_is_a_line_before_its_bar() -> None:
     assert never_begun.title.endswith("not begun")
 
 
-def test_fires_are_told_apart_those_on_time_made_up_and_without_a_run() -> None:
+def test_fires_are_told_apart_those_made_up_and_those_without_a_run() -> None:
     fires = [
-        fire_at(AT),
         fire_at(AT, kind=FireKind.MISFIRE),
         fire_at(AT, kind=FireKind.MISFIRE, outcome=FireOutcome.SKIPPED_MISFIRE, missed_count=5, reason="It was down."),
         fire_at(AT, outcome=FireOutcome.FAILED_TO_START, reason="No such job."),
     ]
     marks = lane_of(fires=fires).marks
     assert [(mark.form, mark.look) for mark in marks] == [
-        ("fired", "green"),
         ("made-up", "violet"),
         ("missed", "amber"),
         ("missed", "red"),
     ]
-    assert marks[2].title.endswith("skipped: missed · 5 due times\nIt was down.")
+    assert marks[1].title.endswith("skipped: missed · 5 due times\nIt was down.")
 
 
 def test_planned_times_are_marks_and_an_excluded_one_says_why() -> None:

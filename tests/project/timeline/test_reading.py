@@ -50,9 +50,16 @@ def test_runs_and_fires_are_counted_by_the_hour_and_read_one_by_one_for_the_lane
     assert [(each.hour, each.state, each.count) for each in rows.ended] == [(23, RunState.DONE, 1)]
     assert sorted((each.hour, each.outcome) for each in rows.fired) == [(22, "skipped_overlap"), (23, "started")]
     assert [(run.state, run.kind) for run in rows.runs] == [(RunState.DONE, FireKind.SCHEDULED)]
-    assert len(rows.fires) == 2
+    assert [fire.outcome for fire in rows.fires] == [FireOutcome.SKIPPED_OVERLAP]  # the run says all of the other
     assert [(each.hour, each.count) for each in rows.late] == [(23, 1)]
     assert not rows.cut
+
+
+def test_schedules_whose_runs_fail_have_a_lane_before_those_that_are_busy() -> None:
+    make_history(LANES)
+    failing = make_schedule(now=NOW)
+    make_run(RunState.FAILED, now=NOW - HOUR, schedule=failing, ended=True)
+    assert failing.pk in {shown.id for shown in rows_at().shown}
 
 
 def test_the_busiest_schedules_have_a_lane_and_the_others_are_counted() -> None:
