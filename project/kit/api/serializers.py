@@ -59,7 +59,7 @@ class SecretObject(serializers.Field[Any, Any, Any, Any]):
 
     default_error_messages = {
         "dots": SecretText.default_error_messages["dots"],
-        "not_an_object": _("Write an object, with its members between { and }."),
+        "not_an_object": _("Write a JSON object."),
     }
 
     def to_representation(self, value: Any) -> str:

@@ -4,8 +4,8 @@ import itertools
 from typing import Any
 
 from project.kit.clock import database_now
-from scheduler.polling.models import Card, CardOperation, CheckRequest, Cutover
-from scheduler.polling.states import CutoverPhase, OperationKind
+from scheduler.polling.models import Card, CardOperation, CheckRequest, Confirmation, Cutover
+from scheduler.polling.states import CheckType, CutoverPhase, OperationKind
 
 _numbers = itertools.count(1)
 
@@ -23,6 +23,13 @@ def make_request(card: Card, **fields: Any) -> CheckRequest:
     now = database_now()
     values = {"event_id": f"event {next(_numbers)}", "scene_id": "order_paid", "actor": "shop", "at": now}
     return CheckRequest.objects.create(card_ids=[card.pk], asked_at=now, **values | fields)
+
+
+def make_look(request: CheckRequest) -> Confirmation:
+    """Insert a look at the usage of the request's card, which is to be taken."""
+    return Confirmation.objects.create(
+        card_id=request.card_ids[0], type=CheckType.USAGE, request=request, delays=[300], due_at=database_now()
+    )
 
 
 def make_cutover(**fields: Any) -> Cutover:
