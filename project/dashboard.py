@@ -189,12 +189,12 @@ def _quota_line(quota: Quota, waiting: int, now: datetime) -> dict[str, Any]:
 def _scan_line(state: ScanState, now: datetime) -> dict[str, Any]:
     mark = state.mark
     return {
-        "name": state.name,
+        "name": _(state.name),
         "badge": _scan_badge(state),
         "last": when(mark.last_at, now) if mark else format_html("{}", _("never")),
         "by": mark.last_by if mark else "",
         "note": mark.note if mark else "",
-        "why": state.scan.reason,
+        "why": _(state.scan.reason),
     }
 
 
