@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.utils.translation import gettext_noop as _
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:
@@ -17,34 +19,42 @@ class Scan:
 
 
 SCANS = {
-    "fire due schedules": Scan("scheduler.fire_due", timedelta(seconds=1), "schedules fire on the second"),
-    "launch due runs": Scan("scheduler.launch_due", timedelta(seconds=1), "runs start on the second"),
-    "resume by quotas": Scan(
-        "scheduler.resume_due", timedelta(seconds=0.5), "a quota that came back resumes within a second"
+    _("fire due schedules"): Scan("scheduler.fire_due", timedelta(seconds=1), _("schedules fire on the second")),
+    _("launch due runs"): Scan("scheduler.launch_due", timedelta(seconds=1), _("runs start on the second")),
+    _("resume by quotas"): Scan(
+        "scheduler.resume_due", timedelta(seconds=0.5), _("a quota that came back resumes within a second")
     ),
-    "poll quotas": Scan("scheduler.poll_quotas", timedelta(seconds=5), "what the events missed is found"),
-    "all clear": Scan("scheduler.all_clear", timedelta(seconds=10), "what is well again is told"),
-    "deliver alerts": Scan("alerts.deliver_due", timedelta(seconds=1), "whoever is told of a problem is told soon"),
-    "repeat alerts": Scan("alerts.repeat", timedelta(minutes=1), "what stays open is told again"),
-    "correct next runs": Scan(
-        "scheduler.replan", timedelta(minutes=10), "rules of zones change, clocks jump and return"
+    _("poll quotas"): Scan("scheduler.poll_quotas", timedelta(seconds=5), _("what the events missed is found")),
+    _("all clear"): Scan("scheduler.all_clear", timedelta(seconds=10), _("what is well again is told")),
+    _("deliver alerts"): Scan(
+        "alerts.deliver_due", timedelta(seconds=1), _("whoever is told of a problem is told soon")
     ),
-    "seal ended runs": Scan("scheduler.seal_ended", timedelta(seconds=10), "whoever looks at a run can verify it"),
-    "dispatch cards": Scan("polling.dispatch", timedelta(seconds=1), "each second has its calls"),
-    "send stops and resumes": Scan("polling.operate", timedelta(seconds=1), "cards are stopped soon, within limits"),
-    "tidy stops and resumes": Scan(
-        "polling.tidy_operations", timedelta(minutes=1), "those end of which nobody looks at the card any more"
+    _("repeat alerts"): Scan("alerts.repeat", timedelta(minutes=1), _("what stays open is told again")),
+    _("correct next runs"): Scan(
+        "scheduler.replan", timedelta(minutes=10), _("rules of zones change, clocks jump and return")
     ),
-    "lead cut-overs": Scan("polling.cut_over", timedelta(seconds=1), "nothing is claimed until one is done"),
-    "pass on requests": Scan("polling.pass_on_requests", timedelta(seconds=2), "what events ask for is checked soon"),
-    "end card storms": Scan("polling.end_storms", timedelta(seconds=30), "an account that is well again is told"),
-    "reconcile cards": Scan(
-        "polling.reconcile", timedelta(minutes=5), "what was lost between rows and live order is found"
+    _("seal ended runs"): Scan(
+        "scheduler.seal_ended", timedelta(seconds=10), _("whoever looks at a run can verify it")
     ),
-    "prune history": Scan(
-        "project.prune", timedelta(minutes=10), "a little at a time, tables do not grow and can be vacuumed"
+    _("dispatch cards"): Scan("polling.dispatch", timedelta(seconds=1), _("each second has its calls")),
+    _("send stops and resumes"): Scan(
+        "polling.operate", timedelta(seconds=1), _("cards are stopped soon, within limits")
     ),
-    "rescue lost runs": Scan("scheduler.rescue_lost", timedelta(seconds=5), "an expired lease frees its run"),
+    _("tidy stops and resumes"): Scan(
+        "polling.tidy_operations", timedelta(minutes=1), _("those end of which nobody looks at the card any more")
+    ),
+    _("lead cut-overs"): Scan("polling.cut_over", timedelta(seconds=1), _("nothing is claimed until one is done")),
+    _("pass on requests"): Scan(
+        "polling.pass_on_requests", timedelta(seconds=2), _("what events ask for is checked soon")
+    ),
+    _("end card storms"): Scan("polling.end_storms", timedelta(seconds=30), _("an account that is well again is told")),
+    _("reconcile cards"): Scan(
+        "polling.reconcile", timedelta(minutes=5), _("what was lost between rows and live order is found")
+    ),
+    _("prune history"): Scan(
+        "project.prune", timedelta(minutes=10), _("a little at a time, tables do not grow and can be vacuumed")
+    ),
+    _("rescue lost runs"): Scan("scheduler.rescue_lost", timedelta(seconds=5), _("an expired lease frees its run")),
 }
 
 beat_schedule: dict[str, dict[str, Any]] = {

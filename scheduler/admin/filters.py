@@ -49,7 +49,7 @@ class JobFilter(SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the registered jobs."""
-        return [(key, JOBS[key].title) for key in sorted(JOBS)]
+        return [(key, JOBS[key].label) for key in sorted(JOBS)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows of the chosen job."""

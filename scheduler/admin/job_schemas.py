@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from scheduler.admin.cells import pretty_json
 from scheduler.jobs.registry import JOBS, Job
 
@@ -36,7 +38,7 @@ def job_sheets(keys: Iterable[str]) -> list[JobSheet]:
 
 
 def _sheet(job: Job) -> JobSheet:
-    return JobSheet(job.key, job.title, list(parameters(job.schema())), job.params is None, job.resumable)
+    return JobSheet(job.key, job.label, list(parameters(job.schema())), job.params is None, job.resumable)
 
 
 def parameters(schema: dict[str, Any]) -> Iterator[Parameter]:
@@ -45,7 +47,8 @@ def parameters(schema: dict[str, Any]) -> Iterator[Parameter]:
     for name, described in schema.get("properties", {}).items():
         default = pretty_json(described["default"]) if described.get("default") not in (None, "", [], {}) else ""
         kind = _kind(described, schema.get("$defs", {}))
-        yield Parameter(name, kind, name in required, default, described.get("description", ""))
+        description = described.get("description", "")
+        yield Parameter(name, kind, name in required, default, description and _(description))
 
 
 def _kind(described: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -60,11 +63,11 @@ def _kind(described: dict[str, Any], definitions: dict[str, Any]) -> str:
         case {"const": value}:
             kind = pretty_json(value)
         case {"writeOnly": True}:
-            kind = "secret"
+            kind = _("secret")
         case {"type": "array", "items": dict(items)}:
-            kind = f"list of {_kind(items, definitions)}"
+            kind = _("list of %(kind)s") % {"kind": _kind(items, definitions)}
         case {"additionalProperties": dict(values)}:
-            kind = f"object of {_kind(values, definitions)}"
+            kind = _("object of %(kind)s") % {"kind": _kind(values, definitions)}
         case _:
-            kind = str(described.get("format") or described.get("type") or "any")
+            kind = str(described.get("format") or described.get("type") or _("any"))
     return kind

@@ -242,7 +242,7 @@ class ScheduleForm(VersionLockedForm):
 
 
 def _job_text(key: str) -> str:
-    title = JOBS[key].title
+    title = JOBS[key].label
     return key if title == key else f"{title} ({key})"
 
 

@@ -6,6 +6,7 @@ from itertools import islice
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -84,4 +85,4 @@ def _fires_at(trigger: Trigger, instant: datetime) -> bool:
 def _clock(instant: datetime, zone: ZoneInfo | object) -> str:
     """Return the weekday, date and time that the zone's clocks show; seconds only where there are some."""
     local = instant.astimezone(zone)  # type: ignore[arg-type]
-    return f"{local:%a %Y-%m-%d %H:%M:%S}".removesuffix(":00")
+    return f"{date_format(local, 'D')} {local:%Y-%m-%d %H:%M:%S}".removesuffix(":00")

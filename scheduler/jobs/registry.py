@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext as _
 from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class Job:
     short: bool = False
     timeout_seconds: int | None = None
     holds_outside: Callable[[dict[str, Any]], bool] | None = None
+
+    @property
+    def label(self) -> str:
+        """Its title in the reader's language, where it is known there."""
+        return _(self.title)
 
     def read_params(self, values: dict[str, Any]) -> Any:
         """Return the parameters as the job's model, or as they are where it has none.
