@@ -38,14 +38,14 @@ make_venv() {
     log=$("$python" -m venv --clear $VENV 2>&1) || fail "The virtual environment cannot be made: $(reason "$log")"
 }
 
-# install FILE: installs a requirements file, unless the copy of what was last installed is the same.
+# install FILE: installs a requirements file, unless the copy of what was last installed is the same. They name each other.
 install() {
     installed=$VENV/installed-$1
-    if cat requirements.txt "$1" 2>/dev/null | cmp -s - "$installed"; then return; fi
+    if cat requirements*.txt 2>/dev/null | cmp -s - "$installed"; then return; fi
     echo "Installing the packages of $1 (about a minute) ..." >&2
     log=$($VENV/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r "$1" 2>&1) \
         || fail "The packages cannot be installed: $(reason "$log")"
-    cat requirements.txt "$1" > "$installed"
+    cat requirements*.txt > "$installed"
 }
 
 # reason LOG: what stands in the way, in one sentence with the remedy if it is a usual thing.

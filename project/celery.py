@@ -31,6 +31,24 @@ def refuse_errors(**_: Any) -> None:
 
 
 @signals.beat_init.connect
+@signals.worker_init.connect
+def begin_to_tell(**_: Any) -> None:
+    """Tell Sentry and OpenTelemetry of this process and its children, where the settings name them.
+
+    Raises:
+        SystemExit: a package that this needs is missing.
+    """
+    from django.core.exceptions import ImproperlyConfigured
+
+    from project import observing
+
+    try:
+        observing.begin()
+    except ImproperlyConfigured as error:
+        raise SystemExit(str(error)) from None
+
+
+@signals.beat_init.connect
 def stop_beat_safely(sender: Any, **_: Any) -> None:
     """Let a signal only say that beat is to end.
 
@@ -49,8 +67,9 @@ def stop_beat_safely(sender: Any, **_: Any) -> None:
 @signals.worker_init.connect
 def wire_worker(sender: Any, **_: Any) -> None:
     """Make a starting worker one of Tideline's, once its apps are loaded."""
-    from project import pollers, worker
+    from project import pollers, tallying, worker
 
+    tallying.wire(sender.hostname)
     queues = list(sender.app.amqp.queues.consume_from)
     if pollers.reads(queues):
         pollers.wire(queues)

@@ -8,7 +8,7 @@ from itertools import chain
 from redis import RedisError
 
 from project.kit.clock import database_now
-from project.metrics import alerts, polling, queues, quotas, runs, scans, schedules
+from project.metrics import alerts, polling, queues, quotas, runs, scans, schedules, workers
 from project.metrics.definitions import Family, Figure, Metric, gauge
 from scheduler.polling.connecting import hasty_client
 
@@ -19,7 +19,7 @@ REDIS_UP = gauge("tideline_redis_up", "Whether Redis could be asked (1) or not (
 IN_ROWS = (schedules, runs, quotas, alerts, scans)
 # Each metric once, in the order in which they are written.
 METRICS: tuple[Metric, ...] = (
-    *dict.fromkeys(chain.from_iterable(part.METRICS for part in (*IN_ROWS, queues, polling))),
+    *dict.fromkeys(chain.from_iterable(part.METRICS for part in (*IN_ROWS, queues, polling, workers))),
     REDIS_UP,
 )
 
@@ -47,7 +47,7 @@ def _of_rows(now: datetime) -> Iterator[Figure]:
 def _of_redis(now: datetime) -> list[Figure]:
     redis = hasty_client()
     try:
-        return [*queues.figures(redis), *polling.figures(redis, now), REDIS_UP.at(1)]
+        return [*queues.figures(redis), *polling.figures(redis, now), *workers.figures(redis), REDIS_UP.at(1)]
     except RedisError as error:
         logger.warning("the metrics know nothing of Redis: %s", type(error).__name__)
         return [REDIS_UP.at(0)]
