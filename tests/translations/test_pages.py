@@ -54,7 +54,7 @@ def chinese(user: User) -> Client:
 
 def addresses() -> Iterator[str]:
     yield reverse("admin:index")
-    for model, options in admin.site._registry.items():
+    for model in admin.site._registry:
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         yield reverse(f"{name}_changelist")
         yield reverse(f"{name}_add")
