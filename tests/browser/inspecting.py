@@ -46,9 +46,10 @@ class Inspection:
     def is_for_everybody(self) -> None:
         """See that everything has its name and stands out from its ground, in light and in dark."""
         self._resize("desk")
-        self._check(RULES, "light")
         self._page.emulate_media(color_scheme="dark")
         self._check(COLOURS, "dark")
+        self._page.emulate_media(color_scheme="light")
+        self._check(RULES, "light")
 
     def _resize(self, window: str) -> None:
         width, height = WINDOWS[window]

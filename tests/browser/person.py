@@ -12,6 +12,9 @@ from playwright.sync_api import ConsoleMessage, Page, Request, Response
 
 SCREENSHOTS = settings.BASE_DIR / "artefacts" / "screenshots"
 
+# The names of languages for which most machines that run tests have no letters.
+NOT_SHOWN = ".languages { display: none !important }"
+
 
 class Person:
     """Somebody with a window of a browser.
@@ -78,9 +81,9 @@ class Person:
         return self
 
     def photographs(self, what: str) -> "Person":
-        """Keep a screenshot."""
+        """Keep a screenshot of what the window shows."""
         file = SCREENSHOTS / self._album / f"{next(self._numbers)}-{what.replace(' ', '-')}.png"
-        self.page.screenshot(path=file, full_page=True, animations="disabled")
+        self.page.screenshot(path=file, animations="disabled", style=NOT_SHOWN)
         return self
 
     @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
+import pytest
 from django.db.models import Model
 from django.urls import Resolver404, resolve, reverse
 
@@ -17,6 +18,7 @@ LINKS = "links => links.map(link => new URL(link.getAttribute('href'), location)
 ELSEWHERE = {"admin:logout", "admin:jsi18n", "admin:app_list"}
 
 
+@pytest.mark.timeout(900)  # some two hundred pages
 def test_every_page_fits_every_window_and_can_be_read_in_light_and_in_dark(visit: Callable[..., Person]) -> None:
     chief = make_chief()
     furnish(chief, now=database_now())
@@ -27,8 +29,9 @@ def test_every_page_fits_every_window_and_can_be_read_in_light_and_in_dark(visit
     for address in pages(ann):
         if inspection.opens(address):
             inspection.fits()
-            if (kind := resolve(urlsplit(address).path).view_name) not in known:
+            if (kind := resolve(urlsplit(address).path).url_name) not in known:
                 inspection.is_for_everybody()
+                ann.photographs(kind)
                 known.add(kind)
 
     assert not inspection.findings, "\n".join(inspection.findings)

@@ -20,6 +20,8 @@ from tests.scheduler.polling.fleets import make_cards_at
 
 JOBS = "tests.demo_jobs,tests.flow.spending_jobs,tests.browser.duty_jobs"
 
+pytestmark = pytest.mark.timeout(240)
+
 
 @pytest.fixture
 def site(site: Site) -> Site:
