@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from scheduler.admin.job_schemas import Parameter, parameters
@@ -29,4 +30,5 @@ def sheets(title: str, model: type[BaseModel]) -> list[Sheet]:
 def _sheets(title: str, schema: dict[str, Any], parts: dict[str, Any], named: dict[str, Any]) -> Iterator[Sheet]:
     for name, part in ((title, schema), *parts.items()):
         if members := list(parameters({**part, "$defs": named})):
-            yield Sheet(name, part.get("description", ""), members)
+            description = part.get("description", "")
+            yield Sheet(name, description and _(description), members)

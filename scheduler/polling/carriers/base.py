@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 import aiohttp
+from django.utils.translation import gettext_noop
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
@@ -178,7 +179,7 @@ class AccountSettings(BaseModel):
     timezone: str = Field(
         "UTC",
         title="Time zone",
-        description="Of the billing cycle, and of times without a zone; such as Asia/Shanghai.",
+        description=gettext_noop("Of the billing cycle, and of times without a zone; such as Asia/Shanghai."),
     )
 
     @field_validator("timezone")

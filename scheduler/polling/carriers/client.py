@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import aiohttp
 from django.conf import settings
+from django.utils.translation import gettext_noop
 from pydantic import BaseModel, ConfigDict, Field
 from yarl import URL
 
@@ -28,11 +29,15 @@ class Timeouts(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    connect: float = Field(default=5, gt=0, le=60, title="Connecting", description="Seconds until a connection stands.")
-    read: float = Field(
-        default=20, gt=0, le=300, title="Reading", description="Seconds between two pieces of an answer."
+    connect: float = Field(
+        default=5, gt=0, le=60, title="Connecting", description=gettext_noop("Seconds until a connection stands.")
     )
-    total: float = Field(default=30, gt=0, le=600, title="In all", description="Seconds for all of a call.")
+    read: float = Field(
+        default=20, gt=0, le=300, title="Reading", description=gettext_noop("Seconds between two pieces of an answer.")
+    )
+    total: float = Field(
+        default=30, gt=0, le=600, title="In all", description=gettext_noop("Seconds for all of a call.")
+    )
 
     def as_client_timeout(self) -> aiohttp.ClientTimeout:
         """Return them as aiohttp takes them."""

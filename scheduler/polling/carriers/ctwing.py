@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 from xml.etree import ElementTree
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from quotas.ratelimit import Window
@@ -67,11 +68,15 @@ class CtWingSettings(PresetSettings):
     checks = frozenset(CheckType)
 
     base_url: BaseAddress = Field(
-        default="https://cmp-api.ctwing.cn:20164", title="Address", description="What all paths stand behind."
+        default="https://cmp-api.ctwing.cn:20164",
+        title="Address",
+        description=gettext_noop("What all paths stand behind."),
     )
-    timezone: str = Field(default="Asia/Shanghai", title="Time zone", description="Of the billing cycle.")
+    timezone: str = Field(default="Asia/Shanghai", title="Time zone", description=gettext_noop("Of the billing cycle."))
     cust_number: str = Field(
-        title="Customer number", description="Shown in the console at the groups, as the enterprise's.", min_length=1
+        title="Customer number",
+        description=gettext_noop("Shown in the console at the groups, as the enterprise's."),
+        min_length=1,
     )
 
     def dialect(self) -> dict[str, Any]:
@@ -130,8 +135,10 @@ class CtWingSettings(PresetSettings):
 class CtWingCredentials(PresetCredentials):
     """A key to the gateway of the API, from the console."""
 
-    app_key: str = Field(title="AppKey", description="Of the gateway's account.", min_length=1)
-    secret_key: SecretStr = Field(title="SecretKey", description="Of the gateway's account.", min_length=1)
+    app_key: str = Field(title="AppKey", description=gettext_noop("Of the gateway's account."), min_length=1)
+    secret_key: SecretStr = Field(
+        title="SecretKey", description=gettext_noop("Of the gateway's account."), min_length=1
+    )
 
     def as_http_json(self) -> HttpJsonCredentials:
         return HttpJsonCredentials(user=self.app_key, password=self.secret_key)

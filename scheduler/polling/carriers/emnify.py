@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from quotas.ratelimit import Window
@@ -36,7 +37,9 @@ class EmnifySettings(PresetSettings):
     checks = frozenset({CheckType.CARD_STATUS, CheckType.USAGE})
 
     base_url: BaseAddress = Field(
-        default="https://cdn.emnify.net/api/v1", title="Address", description="What all paths stand behind."
+        default="https://cdn.emnify.net/api/v1",
+        title="Address",
+        description=gettext_noop("What all paths stand behind."),
     )
 
     def dialect(self) -> dict[str, Any]:
@@ -81,7 +84,9 @@ class EmnifyCredentials(Key):
     """An application of the workspace."""
 
     key: SecretStr = Field(
-        title="Application token", description="As the portal shows it once, not a token of a session.", min_length=1
+        title="Application token",
+        description=gettext_noop("As the portal shows it once, not a token of a session."),
+        min_length=1,
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from quotas.ratelimit import Window
@@ -38,12 +39,16 @@ class JasperSettings(PresetSettings):
 
     base_url: BaseAddress = Field(
         title="Address",
-        description="At the host of the API, not that of the pages: https://restapi3.jasper.com/rws/api/v1 or alike.",
+        description=gettext_noop(
+            "At the host of the API, not that of the pages: https://restapi3.jasper.com/rws/api/v1 or alike."
+        ),
     )
     stopped_status: str = Field(
         default=DEACTIVATED,
         title="Status of stopped cards",
-        description="What a card is set to when it is stopped, where the operator has a status of its own for that.",
+        description=gettext_noop(
+            "What a card is set to when it is stopped, where the operator has a status of its own for that."
+        ),
         min_length=1,
     )
 
@@ -75,8 +80,10 @@ class JasperSettings(PresetSettings):
 class JasperCredentials(PresetCredentials):
     """A user of Control Center, who may use the API."""
 
-    user: str = Field(title="User", description="The name of a user of the account.", min_length=1)
-    key: SecretStr = Field(title="API key", description="That user's own key, not the password.", min_length=1)
+    user: str = Field(title="User", description=gettext_noop("The name of a user of the account."), min_length=1)
+    key: SecretStr = Field(
+        title="API key", description=gettext_noop("That user's own key, not the password."), min_length=1
+    )
 
     def as_http_json(self) -> HttpJsonCredentials:
         return HttpJsonCredentials(user=self.user, password=self.key)

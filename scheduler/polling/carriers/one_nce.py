@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from quotas.ratelimit import Window
@@ -24,10 +25,12 @@ class OneNceSettings(PresetSettings):
     base_url: BaseAddress = Field(
         default="https://api.1nce.com/management-api",
         title="Address",
-        description="What all paths stand behind, without the version.",
+        description=gettext_noop("What all paths stand behind, without the version."),
     )
     version: Literal["v1", "v2"] = Field(
-        default="v1", title="Version", description="v2 for accounts that were moved to the new platform, else v1."
+        default="v1",
+        title="Version",
+        description=gettext_noop("v2 for accounts that were moved to the new platform, else v1."),
     )
 
     def dialect(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import secrets
 from functools import partial
 from typing import Any, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from quotas.ratelimit import Window
@@ -65,21 +66,25 @@ class OneLinkSettings(PresetSettings):
     checks = frozenset(CheckType)
 
     base_url: BaseAddress = Field(
-        default="https://api.iot.10086.cn/v5", title="Address", description="What all paths stand behind."
+        default="https://api.iot.10086.cn/v5", title="Address", description=gettext_noop("What all paths stand behind.")
     )
-    timezone: str = Field(default="Asia/Shanghai", title="Time zone", description="Of the billing cycle.")
+    timezone: str = Field(default="Asia/Shanghai", title="Time zone", description=gettext_noop("Of the billing cycle."))
     number: Literal["iccid", "msisdn", "imsi"] = Field(
-        default="iccid", title="Number", description="By which of its numbers a card is asked for."
+        default="iccid", title="Number", description=gettext_noop("By which of its numbers a card is asked for.")
     )
     platform: Literal["PB", "CT", "both"] = Field(
         default="both",
         title="Platform",
-        description="Of the cards. Asked for by itself, usage of PB is as of midnight and that of CT as of now.",
+        description=gettext_noop(
+            "Of the cards. Asked for by itself, usage of PB is as of midnight and that of CT as of now."
+        ),
     )
     usage_by: Literal["batch", "card"] = Field(
         default="batch",
         title="Usage by",
-        description="batch: of 100 cards in a call, as of midnight; card: each by itself, of CT cards as of now.",
+        description=gettext_noop(
+            "batch: of 100 cards in a call, as of midnight; card: each by itself, of CT cards as of now."
+        ),
     )
 
     def dialect(self) -> dict[str, Any]:
@@ -139,8 +144,10 @@ class OneLinkSettings(PresetSettings):
 class OneLinkCredentials(PresetCredentials):
     """An application of the account."""
 
-    appid: str = Field(title="appid", description="Of the application, as the carrier told it.", min_length=1)
-    password: SecretStr = Field(title="Password", description="Of the application.", min_length=1)
+    appid: str = Field(
+        title="appid", description=gettext_noop("Of the application, as the carrier told it."), min_length=1
+    )
+    password: SecretStr = Field(title="Password", description=gettext_noop("Of the application."), min_length=1)
 
     def as_http_json(self) -> HttpJsonCredentials:
         return HttpJsonCredentials(user=self.appid, password=self.password)

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from quotas.ratelimit import Window
@@ -45,13 +46,13 @@ class TelnyxSettings(PresetSettings):
     checks = frozenset({CheckType.CARD_STATUS, CheckType.USAGE, CheckType.PACKAGE})
 
     base_url: BaseAddress = Field(
-        default="https://api.telnyx.com/v2", title="Address", description="What all paths stand behind."
+        default="https://api.telnyx.com/v2", title="Address", description=gettext_noop("What all paths stand behind.")
     )
     stop_by: Literal["disable", "set_standby"] = Field(
-        default="disable", title="Stop by", description="set_standby keeps the card's IP address."
+        default="disable", title="Stop by", description=gettext_noop("set_standby keeps the card's IP address.")
     )
     thousand: Literal[1000, 1024] = Field(
-        default=1000, title="A KB", description="How many bytes it has; Telnyx does not publish it."
+        default=1000, title="A KB", description=gettext_noop("How many bytes it has; Telnyx does not publish it.")
     )
 
     def dialect(self) -> dict[str, Any]:
@@ -88,7 +89,9 @@ OF_THE_STATE = {422: ErrorClass.STATE_FORBIDS}
 class TelnyxCredentials(Key):
     """A key of the account."""
 
-    key: SecretStr = Field(title="API key", description="Of version 2 of the API; it begins with KEY.", min_length=1)
+    key: SecretStr = Field(
+        title="API key", description=gettext_noop("Of version 2 of the API; it begins with KEY."), min_length=1
+    )
 
 
 def _check(**fields: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Literal
 from uuid import uuid4
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from quotas.ratelimit import Window
@@ -61,12 +62,16 @@ class TuyaSettings(PresetSettings):
     base_url: BaseAddress = Field(
         default="https://openapi.tuyacn.com",
         title="Address",
-        description="Of the data center of the project, without a path, such as https://openapi.tuyaeu.com.",
+        description=gettext_noop(
+            "Of the data center of the project, without a path, such as https://openapi.tuyaeu.com."
+        ),
     )
     unit: Literal["MB", "KB"] = Field(
         default="MB",
         title="Unit",
-        description="Of amounts. Tuya says MB, but its example has 10000 for a plan of 10 MB: compare the console.",
+        description=gettext_noop(
+            "Of amounts. Tuya says MB, but its example has 10000 for a plan of 10 MB: compare the console."
+        ),
     )
 
     def dialect(self) -> dict[str, Any]:
@@ -96,8 +101,10 @@ class TuyaSettings(PresetSettings):
 class TuyaCredentials(PresetCredentials):
     """The authorization key of a cloud project."""
 
-    client_id: str = Field(title="Access ID", description="Of the project, also called client_id.", min_length=1)
-    secret: SecretStr = Field(title="Access secret", description="Of the project.", min_length=1)
+    client_id: str = Field(
+        title="Access ID", description=gettext_noop("Of the project, also called client_id."), min_length=1
+    )
+    secret: SecretStr = Field(title="Access secret", description=gettext_noop("Of the project."), min_length=1)
 
     def as_http_json(self) -> HttpJsonCredentials:
         return HttpJsonCredentials(user=self.client_id, password=self.secret)

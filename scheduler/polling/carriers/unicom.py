@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.hashes import SM3, Hash
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr, field_validator
 
 from quotas.ratelimit import Window
@@ -56,15 +57,17 @@ class UnicomSettings(PresetSettings):
     checks = frozenset(CheckType)
 
     base_url: BaseAddress = Field(
-        default="https://gwapi.10646.cn/api", title="Address", description="What all paths stand behind."
+        default="https://gwapi.10646.cn/api", title="Address", description=gettext_noop("What all paths stand behind.")
     )
-    timezone: str = Field(default="Asia/Shanghai", title="Time zone", description="Of the billing cycle.")
+    timezone: str = Field(default="Asia/Shanghai", title="Time zone", description=gettext_noop("Of the billing cycle."))
     token: Literal["sm3", "sha256"] = Field(
         default="sm3",
         title="Token",
-        description="How it is calculated: sm3 of names and values, sha256 of values. The carrier's tool shows which.",
+        description=gettext_noop(
+            "How it is calculated: sm3 of names and values, sha256 of values. The carrier's tool shows which."
+        ),
     )
-    version: str = Field(default="1.0", title="Version", description="Of the messages.", min_length=1)
+    version: str = Field(default="1.0", title="Version", description=gettext_noop("Of the messages."), min_length=1)
 
     @field_validator("token")
     @classmethod
@@ -109,9 +112,11 @@ class UnicomSettings(PresetSettings):
 class UnicomCredentials(PresetCredentials):
     """An application of the account."""
 
-    app_id: str = Field(title="app_id", description="Of the application.", min_length=1)
-    app_secret: SecretStr = Field(title="app_secret", description="Of the application.", min_length=1)
-    open_id: str = Field(title="openId", description="Of the customer, whose cards they are.", min_length=1)
+    app_id: str = Field(title="app_id", description=gettext_noop("Of the application."), min_length=1)
+    app_secret: SecretStr = Field(title="app_secret", description=gettext_noop("Of the application."), min_length=1)
+    open_id: str = Field(
+        title="openId", description=gettext_noop("Of the customer, whose cards they are."), min_length=1
+    )
 
     def as_http_json(self) -> HttpJsonCredentials:
         return HttpJsonCredentials(user=self.app_id, password=self.app_secret)

@@ -1,5 +1,6 @@
 """As whom a JSON API is asked."""
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from scheduler.polling.carriers.base import Credentials
@@ -10,12 +11,14 @@ from scheduler.polling.carriers.http_json.templates import places_in
 class HttpJsonCredentials(Credentials):
     """What the kind of authorization in the settings needs of it; the rest stays empty."""
 
-    user: str = Field(default="", title="User", description="For basic, and for the token endpoint.")
+    user: str = Field(default="", title="User", description=gettext_noop("For basic, and for the token endpoint."))
     password: SecretStr = Field(
-        default=SecretStr(""), title="Password", description="For basic, and for the token endpoint."
+        default=SecretStr(""), title="Password", description=gettext_noop("For basic, and for the token endpoint.")
     )
     key: SecretStr = Field(
-        default=SecretStr(""), title="Key", description="For bearer, header, query and the token endpoint."
+        default=SecretStr(""),
+        title="Key",
+        description=gettext_noop("For bearer, header, query and the token endpoint."),
     )
 
     def values(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 from urllib.parse import quote
 
+from django.utils.translation import gettext_noop
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from quotas.provider.probes import HEADER_NAME
@@ -64,11 +65,17 @@ class Call(Part):
     places: ClassVar[tuple[str, ...]] = (*OF_A_CARD, LOOKED_UP, MONTH)
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field(default="GET", title="Method")
-    path: str = Field(title="Path", description="Behind the base address; it begins with /.", max_length=1000)
-    query: dict[str, str] = Field(default_factory=dict, title="Query", description="Names and values behind the ?.")
-    headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict, title="Headers", description="No secrets.")
+    path: str = Field(
+        title="Path", description=gettext_noop("Behind the base address; it begins with /."), max_length=1000
+    )
+    query: dict[str, str] = Field(
+        default_factory=dict, title="Query", description=gettext_noop("Names and values behind the ?.")
+    )
+    headers: dict[HeaderName, HeaderValue] = Field(
+        default_factory=dict, title="Headers", description=gettext_noop("No secrets.")
+    )
     body: JsonValue = Field(
-        default=None, title="Body", description="JSON, with places in its texts; empty: none is sent."
+        default=None, title="Body", description=gettext_noop("JSON, with places in its texts; empty: none is sent.")
     )
 
     @field_validator("path")
@@ -106,10 +113,12 @@ class TokenCall(Call):
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field(default="POST", title="Method")
     form: dict[str, str] = Field(
-        default_factory=dict, title="Form", description="Names and values, sent as a form instead of JSON."
+        default_factory=dict,
+        title="Form",
+        description=gettext_noop("Names and values, sent as a form instead of JSON."),
     )
     basic: bool = Field(
-        default=False, title="Basic", description="Send user and password as basic authorization as well."
+        default=False, title="Basic", description=gettext_noop("Send user and password as basic authorization as well.")
     )
 
     @model_validator(mode="after")
@@ -125,30 +134,42 @@ class Fields(Part):
     """Where in an answer what stands, and what the carrier's words mean. All that is found is written to the card."""
 
     state: JmesPath | None = Field(default=None, title="State")
-    states: dict[str, CardState] = Field(default_factory=dict, title="States", description="By the carrier's words.")
+    states: dict[str, CardState] = Field(
+        default_factory=dict, title="States", description=gettext_noop("By the carrier's words.")
+    )
     real_name: JmesPath | None = Field(default=None, title="Real name")
     real_names: dict[str, RealName] = Field(
-        default_factory=dict, title="Real names", description="By the carrier's words."
+        default_factory=dict, title="Real names", description=gettext_noop("By the carrier's words.")
     )
     package: JmesPath | None = Field(default=None, title="Package")
-    used: JmesPath | None = Field(default=None, title="Used", description="In this billing cycle.")
-    allowance: JmesPath | None = Field(default=None, title="Allowance", description="Of the package.")
+    used: JmesPath | None = Field(default=None, title="Used", description=gettext_noop("In this billing cycle."))
+    allowance: JmesPath | None = Field(default=None, title="Allowance", description=gettext_noop("Of the package."))
     left: JmesPath | None = Field(
-        default=None, title="Left", description="Of the allowance, where it is not said how much of it is used."
+        default=None,
+        title="Left",
+        description=gettext_noop("Of the allowance, where it is not said how much of it is used."),
     )
-    unit: str = Field(default="B", title="Unit", description="Of all amounts: B, KB, MB, GB or TB.")
-    unit_at: JmesPath | None = Field(default=None, title="Unit in the answer", description="Where the answer names it.")
+    unit: str = Field(default="B", title="Unit", description=gettext_noop("Of all amounts: B, KB, MB, GB or TB."))
+    unit_at: JmesPath | None = Field(
+        default=None, title="Unit in the answer", description=gettext_noop("Where the answer names it.")
+    )
     allowance_unit_at: JmesPath | None = Field(
-        default=None, title="Unit of the allowance in the answer", description="Where it has one of its own."
+        default=None,
+        title="Unit of the allowance in the answer",
+        description=gettext_noop("Where it has one of its own."),
     )
-    thousand: Literal[1000, 1024] = Field(default=1024, title="A KB", description="How many bytes it has.")
+    thousand: Literal[1000, 1024] = Field(
+        default=1024, title="A KB", description=gettext_noop("How many bytes it has.")
+    )
     as_of: JmesPath | None = Field(
-        None, title="As of", description="ISO 8601, yyyyMMddHHmmss, or seconds or milliseconds since 1970."
+        None,
+        title="As of",
+        description=gettext_noop("ISO 8601, yyyyMMddHHmmss, or seconds or milliseconds since 1970."),
     )
     as_of_midnight: bool = Field(
         default=False,
         title="As of midnight",
-        description="The carrier counts until the last midnight, and says no time.",
+        description=gettext_noop("The carrier counts until the last midnight, and says no time."),
     )
 
     @field_validator("unit")
@@ -175,8 +196,10 @@ class Fields(Part):
 class Listed(Part):
     """Where in a list of cards each of them stands."""
 
-    list: JmesPath = Field(title="List", description="Where in the answer the cards stand.")
-    id: JmesPath = Field(title="Number", description="Where in each of them the number stands that it was asked by.")
+    list: JmesPath = Field(title="List", description=gettext_noop("Where in the answer the cards stand."))
+    id: JmesPath = Field(
+        title="Number", description=gettext_noop("Where in each of them the number stands that it was asked by.")
+    )
 
 
 class BatchCall(Call, Listed):
@@ -186,10 +209,10 @@ class BatchCall(Call, Listed):
 
     places = (*OF_MANY_CARDS, MONTH)
 
-    size: int = Field(title="Size", description="How many cards at most.", ge=2, le=1000)
+    size: int = Field(title="Size", description=gettext_noop("How many cards at most."), ge=2, le=1000)
     separator: str = Field(default=",", title="Separator", max_length=3)
     fields: Fields | None = Field(
-        default=None, title="Fields", description="In each of them; empty: as for a single card."
+        default=None, title="Fields", description=gettext_noop("In each of them; empty: as for a single card.")
     )
 
     @model_validator(mode="after")
@@ -202,11 +225,15 @@ class BatchCall(Call, Listed):
 class Check(Call):
     """How a card is asked about one thing."""
 
-    fields: Fields = Field(title="Fields", description="Where in the answer what stands.")
+    fields: Fields = Field(title="Fields", description=gettext_noop("Where in the answer what stands."))
     among: Listed | None = Field(
-        default=None, title="Among others", description="Where the answer is a list in which the card has to be found."
+        default=None,
+        title="Among others",
+        description=gettext_noop("Where the answer is a list in which the card has to be found."),
     )
-    batch: BatchCall | None = Field(default=None, title="For many cards", description="Where the carrier has that.")
+    batch: BatchCall | None = Field(
+        default=None, title="For many cards", description=gettext_noop("Where the carrier has that.")
+    )
 
     @model_validator(mode="after")
     def _finds_it_by_one_number(self) -> Self:
@@ -220,7 +247,9 @@ class Lookup(Call, Listed):
 
     places = OF_A_CARD
 
-    found: JmesPath = Field(title="Found", description="Where in the card's part of the list its {carrier_id} stands.")
+    found: JmesPath = Field(
+        title="Found", description=gettext_noop("Where in the card's part of the list its {carrier_id} stands.")
+    )
 
     @model_validator(mode="after")
     def _finds_it_by_one_number(self) -> Self:

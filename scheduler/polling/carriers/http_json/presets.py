@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import aiohttp
+from django.utils.translation import gettext_noop
 from pydantic import Field, SecretStr
 
 from scheduler.polling.carriers.base import AccountSettings, Credentials, Gate
@@ -19,12 +20,16 @@ class PresetSettings(AccountSettings):
 
     checks: ClassVar[frozenset[CheckType]]
 
-    base_url: BaseAddress = Field(title="Address", description="What all paths stand behind.")
+    base_url: BaseAddress = Field(title="Address", description=gettext_noop("What all paths stand behind."))
     states: dict[str, CardState] = Field(
-        default_factory=dict, title="States", description="What words of the carrier mean that are not known here."
+        default_factory=dict,
+        title="States",
+        description=gettext_noop("What words of the carrier mean that are not known here."),
     )
     errors: dict[str, ErrorClass] = Field(
-        default_factory=dict, title="Errors", description="What codes of the carrier mean that are not known here."
+        default_factory=dict,
+        title="Errors",
+        description=gettext_noop("What codes of the carrier mean that are not known here."),
     )
     timeouts: Timeouts = Field(default_factory=Timeouts)
 

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal, Self
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 from pydantic import AfterValidator, Field, PositiveFloat, model_validator
 
 from project.kit.outbound import BadAddress, check_address
@@ -70,7 +71,7 @@ class HeaderAuth(Part):
 
     kind: Literal["header"]
     name: HeaderName = Field(title="Header")
-    prefix: HeaderValue = Field(default="", title="Prefix", description="Before the key, with its space.")
+    prefix: HeaderValue = Field(default="", title="Prefix", description=gettext_noop("Before the key, with its space."))
 
 
 class QueryAuth(Part):
@@ -84,19 +85,31 @@ class TokenAuth(Part):
     """A token that is fetched with the credentials, kept, and fetched anew when it ends or is refused."""
 
     kind: Literal["token"]
-    base_url: BaseAddress | None = Field(default=None, title="Address", description="Where the endpoint is elsewhere.")
-    request: TokenCall = Field(title="Request")
-    token: JmesPath = Field(default="access_token", title="Token", description="Where in the answer it stands.")
-    lifetime: JmesPath | None = Field(
-        "expires_in", title="Lifetime", description="Where it stands, in seconds; where it is not: until refused."
+    base_url: BaseAddress | None = Field(
+        default=None, title="Address", description=gettext_noop("Where the endpoint is elsewhere.")
     )
-    place: Literal["header", "query"] = Field("header", title="Place", description="Of the token in each call.")
-    name: HeaderName = Field(default="Authorization", title="Name", description="Of the header or in the query.")
-    prefix: HeaderValue = Field(default="Bearer ", title="Prefix", description="Before the token, with its space.")
+    request: TokenCall = Field(title="Request")
+    token: JmesPath = Field(
+        default="access_token", title="Token", description=gettext_noop("Where in the answer it stands.")
+    )
+    lifetime: JmesPath | None = Field(
+        "expires_in",
+        title="Lifetime",
+        description=gettext_noop("Where it stands, in seconds; where it is not: until refused."),
+    )
+    place: Literal["header", "query"] = Field(
+        "header", title="Place", description=gettext_noop("Of the token in each call.")
+    )
+    name: HeaderName = Field(
+        default="Authorization", title="Name", description=gettext_noop("Of the header or in the query.")
+    )
+    prefix: HeaderValue = Field(
+        default="Bearer ", title="Prefix", description=gettext_noop("Before the token, with its space.")
+    )
     shared: bool = Field(
         default=False,
         title="Shared",
-        description="One token for all processes: where each new token ends the one before.",
+        description=gettext_noop("One token for all processes: where each new token ends the one before."),
     )
 
 
@@ -108,10 +121,14 @@ Auth = Annotated[
 class ErrorRules(Part):
     """What the carrier's codes and statuses mean, where it is not what carriers.judging takes them for."""
 
-    codes: dict[str, ErrorClass] = Field(default_factory=dict, title="Codes", description="In the body.")
-    statuses: dict[int, ErrorClass] = Field(default_factory=dict, title="Statuses", description="Of HTTP.")
+    codes: dict[str, ErrorClass] = Field(default_factory=dict, title="Codes", description=gettext_noop("In the body."))
+    statuses: dict[int, ErrorClass] = Field(
+        default_factory=dict, title="Statuses", description=gettext_noop("Of HTTP.")
+    )
     waits: dict[str, PositiveFloat] = Field(
-        default_factory=dict, title="Waits", description="Seconds to wait after a code, where no header says it."
+        default_factory=dict,
+        title="Waits",
+        description=gettext_noop("Seconds to wait after a code, where no header says it."),
     )
 
     def rules(self) -> Rules:
@@ -122,18 +139,24 @@ class ErrorRules(Part):
 class Errors(ErrorRules):
     """How the carrier says what went wrong."""
 
-    code: JmesPath | None = Field(default=None, title="Code", description="Where in the answer it stands.")
-    message: JmesPath | None = Field(default=None, title="Message", description="Where in the answer it stands.")
+    code: JmesPath | None = Field(
+        default=None, title="Code", description=gettext_noop("Where in the answer it stands.")
+    )
+    message: JmesPath | None = Field(
+        default=None, title="Message", description=gettext_noop("Where in the answer it stands.")
+    )
     success: list[str] = Field(
-        default_factory=list, title="Success", description="Codes that mean it; empty: to have a code is failure."
+        default_factory=list,
+        title="Success",
+        description=gettext_noop("Codes that mean it; empty: to have a code is failure."),
     )
     endpoints: dict[Endpoint, ErrorRules] = Field(
-        default_factory=dict, title="Endpoints", description="What codes mean at one of them; it wins."
+        default_factory=dict, title="Endpoints", description=gettext_noop("What codes mean at one of them; it wins.")
     )
     wait_header: HeaderName | None = Field(
         default=None,
         title="Header of the wait",
-        description="Tells in seconds how long to wait when throttled, where Retry-After does not.",
+        description=gettext_noop("Tells in seconds how long to wait when throttled, where Retry-After does not."),
     )
 
     @model_validator(mode="after")
@@ -157,13 +180,19 @@ class Errors(ErrorRules):
 class HttpJsonSettings(AccountSettings):
     """How a JSON API is asked about cards."""
 
-    base_url: BaseAddress = Field(title="Address", description="What all paths stand behind.")
+    base_url: BaseAddress = Field(title="Address", description=gettext_noop("What all paths stand behind."))
     auth: Auth = Field(default_factory=NoAuth, title="Authorization")
-    checks: dict[CheckType, Check] = Field(title="Checks", description="How a card is asked about what.", min_length=1)
-    stop: Call | None = Field(default=None, title="Stop", description="How a card is stopped.")
-    resume: Call | None = Field(default=None, title="Resume", description="How a stopped card is resumed.")
+    checks: dict[CheckType, Check] = Field(
+        title="Checks", description=gettext_noop("How a card is asked about what."), min_length=1
+    )
+    stop: Call | None = Field(default=None, title="Stop", description=gettext_noop("How a card is stopped."))
+    resume: Call | None = Field(
+        default=None, title="Resume", description=gettext_noop("How a stopped card is resumed.")
+    )
     lookup: Lookup | None = Field(
-        default=None, title="Lookup", description="How the carrier's own number of a card is found, where it is needed."
+        default=None,
+        title="Lookup",
+        description=gettext_noop("How the carrier's own number of a card is found, where it is needed."),
     )
     errors: Errors = Field(default_factory=Errors)
     timeouts: Timeouts = Field(default_factory=Timeouts)
