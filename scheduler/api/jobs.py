@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -24,6 +24,7 @@ class JobSerializer(serializers.Serializer[Any]):
     schema = serializers.DictField(help_text="The JSON schema of its parameters. Empty: it takes whatever it is given.")
 
 
+@extend_schema_serializer(many=False)
 class JobsSerializer(serializers.Serializer[Any]):
     """All jobs, on one page."""
 
