@@ -10,6 +10,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
+from tests.translations.borrowed import GATEWAYS, PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("alerts", "project", "quotas", "scheduler")
 PO_FILE = ROOT / "project" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
@@ -25,20 +27,13 @@ KEYWORDS = {
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }
-# Texts of packages that have no Chinese for them.
-BORROWED = (
-    "Add link",  # of Django's admin, as are the next two
-    "Change or view list link",
-    "Model name",
-    "Task Name",  # of django-celery-beat
-)
 WIDTH = 120
 
 
 def marked() -> Catalog:
     """Return every text that the code and the templates mark for translation, with the files in which it stands."""
     catalogue = Catalog(locale="zh_Hans", fuzzy=False)
-    for text in BORROWED:
+    for text in (*PACKAGES, *GATEWAYS):
         catalogue.add(text)
     for path in _sources():
         name = path.relative_to(ROOT).as_posix()
