@@ -118,7 +118,7 @@ def events(run: TaskRun) -> list[dict[str, Any]]:
 def _event_line(event: RunEvent) -> dict[str, Any]:
     how = [
         event.get_trigger_display(),
-        _("by %(actor)s") % {"actor": event.actor} if event.actor else "",
+        event.actor,
         _("attempt %(number)s") % {"number": event.attempt} if event.attempt else "",
     ]
     return {

@@ -163,7 +163,7 @@ def test_events_stand_in_the_order_in_which_they_happened() -> None:
     run, now = make_run(now=NOW), NOW + MINUTE
     operations.cancel(run, now=now, actor="ada", reason="not wanted")
     events = page(run).split("Events")[-1]
-    assert events.index("pending → cancelled") < events.index("by hand · by ada") < events.index("not wanted")
+    assert events.index("pending → cancelled") < events.index("by hand · ada") < events.index("not wanted")
 
 
 # --- the answer in place -------------------------------------------------------------------------------------------
