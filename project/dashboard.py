@@ -20,7 +20,8 @@ from django.utils.translation import gettext_lazy as _
 
 from alerts.admin import questions as alert_questions
 from alerts.models import Alert
-from project import polling_panel, timeline
+from project import polling_panel, system_panel, timeline
+from project.first_steps import steps_for
 from project.health import ScanState, scan_states
 from project.kit.admin import badge, when
 from project.kit.clock import database_now
@@ -41,17 +42,18 @@ Condition = Callable[[datetime], Q]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A number, what it counts, and the list behind it."""
+    """A number, what it counts, and the list behind it; `capped`: nobody counted further than CAP."""
 
     label: str | Promise
     count: int
     url: str
     colour: str
+    capped: bool = False
 
     @property
     def shown(self) -> str:
         """The number, or that it is many."""
-        return f"{CAP:,}+" if self.count > CAP else f"{self.count:,}"
+        return f"{CAP:,}+" if self.capped and self.count > CAP else f"{self.count:,}"
 
 
 # What needs a person, or will soon: label, condition, name of the list's question, colour when there are any.
@@ -88,7 +90,13 @@ ALERT_TROUBLE: tuple[tuple[str | Promise, Condition, str, str], ...] = (
 def home(request: HttpRequest) -> dict[str, Any]:
     """Return what the home page shows to this user."""
     now = database_now()
-    context: dict[str, Any] = {"now": now, "scans": [_scan_line(state, now) for state in scan_states(now)]}
+    scans = scan_states(now)
+    context: dict[str, Any] = {
+        "now": now,
+        "system": system_panel.lines(scans, now),
+        "scans": [_scan_line(state, now) for state in scans],
+        "missing_scans": [_scan_line(state, now) for state in scans if not state.recent],
+    }
     if request.user.has_perm("scheduler.view_taskrun"):
         context |= {
             "trouble": _trouble(TaskRun, RUN_TROUBLE, now),
@@ -99,8 +107,10 @@ def home(request: HttpRequest) -> dict[str, Any]:
     if request.user.has_perm("alerts.view_alert"):
         context |= {"alerts": _trouble(Alert, ALERT_TROUBLE, now), "inbox": bool(settings.TIDELINE_INBOX_URL)}
     if request.user.has_perm("scheduler.view_schedule"):
+        tiles = _schedule_tiles(now)
         context |= {
-            "schedules": _schedule_tiles(now),
+            "schedules": tiles,
+            "first_steps": [] if tiles[0].count else steps_for(request.user),
             "upcoming": [_upcoming_line(schedule, now) for schedule in _next_schedules()],
         }
     if request.user.has_perms(("scheduler.view_schedule", "scheduler.view_taskrun", "scheduler.view_fire")):
@@ -108,7 +118,7 @@ def home(request: HttpRequest) -> dict[str, Any]:
     if request.user.has_perm("quotas.view_quota"):
         context |= {"quotas": _quota_tiles(now), "short_quotas": _short_quota_lines(now)}
     if request.user.has_perm("polling.view_carrieraccount"):
-        context |= {"polling": polling_panel.lines(now)}
+        context |= {"polling": polling_panel.lines(now), "cutover": polling_panel.cutover(now)}
     return context
 
 
@@ -214,7 +224,7 @@ def _tile(
     model: type[Model], label: str | Promise, condition: Condition, name: str, colour: str, now: datetime
 ) -> Tile:
     count = model._default_manager.filter(condition(now))[: CAP + 1].count()
-    return Tile(label, count, _list_url(model, f"show={name}"), colour)
+    return Tile(label, count, _list_url(model, f"show={name}"), colour, capped=True)
 
 
 def _standing_tiles(

@@ -10,13 +10,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from redis import RedisError
 
-from project.kit.admin import DASH
+from project.kit.admin import DASH, when
 from scheduler.admin.cells import row_link
 from scheduler.polling import accounts, connecting, policy, stats
 from scheduler.polling.admin import cells
+from scheduler.polling.admin.cutovers import phase_badge
 from scheduler.polling.admin.live import UNKNOWN
 from scheduler.polling.admin.live import Live as Seen
-from scheduler.polling.models import CarrierAccount
+from scheduler.polling.models import CarrierAccount, Cutover
 from scheduler.polling.stats import Live, Standing
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,20 @@ def lines(now: datetime) -> list[dict[str, Any]]:
         return rank, -alerts[row.pk], -live.counts.due if live else 0, row.name
 
     return [_line(row, known.get(row.pk), alerts[row.pk], now) for row in sorted(rows, key=badness)[:LINES]]
+
+
+def cutover(now: datetime) -> dict[str, Any] | None:
+    """Return the change of how polling decides that is under way; None: none is."""
+    row = Cutover.objects.filter(ended_at__isnull=True).first()
+    if row is None:
+        return None
+    text = _("Cut-over to %(mode)s") % {"mode": row.wanted}
+    return {
+        "link": row_link(row, text),
+        "phase": phase_badge(row),
+        "since": when(row.phase_since, now),
+        "note": row.note,
+    }
 
 
 def _known(rows: Sequence[CarrierAccount]) -> Mapping[int, Live]:
