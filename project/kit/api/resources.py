@@ -174,8 +174,8 @@ class Patching(Resource):
         try:
             self._store(row, version)
         except StaleVersion as stale:
-            raise Conflict(str(stale), current=self.shown(pk)) from stale
-        return Response(self.shown(pk))
+            raise Conflict(str(stale), current=self.shown(row.pk)) from stale
+        return Response(self.shown(row.pk))
 
     def _store(self, row: Any, version: int) -> None:
         with transaction.atomic():

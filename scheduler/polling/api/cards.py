@@ -7,7 +7,7 @@ from typing import Any
 
 import django_filters
 from django.contrib.admin.models import ADDITION, CHANGE
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
@@ -21,6 +21,7 @@ from project.kit.api.filtering import RowFilter
 from project.kit.api.idempotency import answered_once
 from project.kit.api.offering import offered
 from project.kit.api.permissions import demand
+from project.kit.api.problems import Conflict
 from project.kit.api.resources import Creating, Patching
 from project.kit.api.serializers import RowSerializer
 from project.kit.clock import database_now
@@ -42,6 +43,8 @@ KNOWN_FIELDS = (
     *("state", "real_name_state", "package", "used_bytes", "allowance_bytes"),
     *("created_at", "updated_at", "version"),
 )
+# An ICCID with what people put between its digits.
+LONGEST_TYPED = 40
 # No number of a row is as long as the shortest ICCID.
 LEAST_ICCID = 10 ** (iccid.SHORTEST - 1)
 
@@ -54,6 +57,7 @@ class CardSerializer(RowSerializer):
         "account": _("It is given to another account by move."),
         "polling_enabled": _("It is switched by polling-on and polling-off."),
     }
+    iccid = serializers.CharField(max_length=LONGEST_TYPED)
     account = serializers.PrimaryKeyRelatedField(
         queryset=CarrierAccount.objects.only("id"),
         pk_field=serializers.IntegerField(),
@@ -81,11 +85,18 @@ class CardSerializer(RowSerializer):
         read_only_fields = KNOWN_FIELDS
 
     def validate_iccid(self, said: str) -> str:
-        """Return the number without the separators that people write, if its last digit is right."""
+        """Return the number without the separators that people write.
+
+        Raises:
+            ValidationError: its last digit is wrong, or another card has it.
+        """
         try:
-            return iccid.checked(said)
+            number = iccid.checked(said)
         except iccid.BadICCID as error:
             raise serializers.ValidationError(str(error)) from None
+        if self.instance is None and Card.objects.filter(iccid=number).exists():
+            raise serializers.ValidationError(_("There is a card with this number already."))
+        return number
 
     def validate_msisdn(self, said: str) -> str:
         """Return its digits."""
@@ -123,8 +134,15 @@ class Cards(Creating, Patching, Operating, Checking):
     delete_card = offered(DELETE, ends=True)
 
     def add(self, values: dict[str, Any], *, actor: str, now: datetime) -> Card:
-        """Insert a card, and poll it soon."""
-        [card] = lifecycle.add_cards([Card(**values)], now=now)
+        """Insert a card, and poll it soon.
+
+        Raises:
+            Conflict: somebody else added it meanwhile.
+        """
+        try:
+            [card] = lifecycle.add_cards([Card(**values)], now=now)
+        except IntegrityError as error:
+            raise Conflict(gettext("Somebody else added this card meanwhile.")) from error
         return card
 
     def change(self, row: Card, *, expected_version: int, now: datetime) -> list[str]:

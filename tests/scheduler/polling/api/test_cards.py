@@ -1,14 +1,23 @@
 """Cards over the API: found by number or ICCID, switched, and imported with a report on each line."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connection
 
+from project.kit.clock import database_now
+from scheduler.polling.admin import cards
+from scheduler.polling.fleet import lifecycle
 from scheduler.polling.models import Card, Device
-from scheduler.polling.states import CardState
+from scheduler.polling.queue import Queue, calls
+from scheduler.polling.states import CardState, CheckType
 from tests.kit.api.caller import Program, chief, chiefs_program, problem_of, program, token_of
-from tests.scheduler.polling.factories import iccid, make_account, make_card
+from tests.races.helpers import run_before
+from tests.scheduler.polling.admin.desk import make_failing, put_in_order
+from tests.scheduler.polling.api.factories import make_look, make_request
+from tests.scheduler.polling.factories import iccid, make_account, make_card, make_checks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
@@ -123,3 +132,134 @@ def test_who_may_only_add_cards_changes_none() -> None:
     narrow = Program(token_of(chief(), "read", "polling.add_card"))
     problem_of(narrow.post("iot-cards/import/", body | {"update": True}), 403)
     assert Card.objects.get().reset_day == 1
+
+
+# --- added and changed -----------------------------------------------------------------------------------------------
+
+
+def test_a_card_is_added_and_polled_soon() -> None:
+    account, number = make_account(), iccid(10**12)
+    said = {"iccid": f"{number[:4]} {number[4:]}", "account": account.pk, "msisdn": "+86 138-0000-0000", "reset_day": 7}
+    made = chiefs_program().post("iot-cards/", said)
+    assert made.status_code == 201
+    card = Card.objects.get()
+    assert (card.iccid, card.account, card.msisdn, card.reset_day) == (number, account, "8613800000000", 7)
+    assert (made.json()["polling_enabled"], made.json()["account_name"]) == (True, account.name)
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"iccid": "8986"}, "iccid"),
+        ({"account": 10**6}, "account"),
+        ({"account": 1.5}, "account"),
+        ({"account": "Acme"}, "account"),
+        ({"device": "nowhere"}, "device"),
+        ({"msisdn": "call me"}, "msisdn"),
+        ({"imsi": "1" * 16}, "imsi"),
+        ({"reset_day": 32}, "reset_day"),
+        ({"state": "active", "colour": "red"}, "colour"),
+    ],
+)
+def test_what_is_wrong_with_a_card_is_said_of_its_field(said: dict[str, Any], field: str) -> None:
+    right = {"iccid": iccid(10**12), "account": make_account().pk}
+    problem = problem_of(chiefs_program().post("iot-cards/", right | said), 400)
+    assert [error["field"] for error in problem["errors"]] == [field]
+    assert not Card.objects.exists()
+
+
+def test_a_card_that_is_there_is_not_added_again() -> None:
+    card = make_card()
+    for number in (card.iccid, f"{card.iccid[:4]} {card.iccid[4:]}"):
+        problem = problem_of(chiefs_program().post("iot-cards/", {"iccid": number, "account": card.account_id}), 400)
+        assert problem["errors"][0]["field"] == "iccid"
+
+
+def test_a_card_that_somebody_else_adds_meanwhile_is_a_conflict() -> None:
+    account, number = make_account(), iccid(10**12)
+
+    def overtake() -> None:
+        lifecycle.add_cards([Card(iccid=number, account=account)], now=database_now())
+
+    with run_before("scheduler.polling.api.cards.Cards.add", overtake, elsewhere=False):
+        refused = chiefs_program().post("iot-cards/", {"iccid": number, "account": account.pk})
+    assert "Somebody else added this card" in problem_of(refused, 409)["detail"]
+
+
+def test_a_card_is_changed_by_version_and_keeps_what_its_carrier_says_meanwhile() -> None:
+    card = make_card(device=Device.objects.create(code="d-1"))
+
+    def answer() -> None:
+        Card.objects.update(state=CardState.STOPPED)
+
+    with run_before("scheduler.polling.fleet.lifecycle.save_changes", answer, elsewhere=False):
+        said = {"device": None, "reset_day": 31, "state": "unknown"}
+        changed = chiefs_program().patch(f"iot-cards/{card.iccid}/", said, if_match='"1"')
+    assert (changed.json()["device"], changed.json()["reset_day"], changed["ETag"]) == (None, 31, '"2"')
+    assert Card.objects.get().state == CardState.STOPPED
+    assert LogEntry.objects.get().change_message == "Changed through the API: device, reset_day. Token: script."
+    problem = problem_of(chiefs_program().patch(f"iot-cards/{card.pk}/", {"reset_day": 1}, if_match='"1"'), 409)
+    assert problem["current"]["reset_day"] == 31
+
+
+@pytest.mark.parametrize("said", [{"iccid": iccid(10**12)}, {"account": "other"}, {"polling_enabled": False}])
+def test_what_has_an_action_of_its_own_is_not_changed_otherwise(said: dict[str, Any]) -> None:
+    card, other = make_card(), make_account()
+    said = {name: other.pk if value == "other" else value for name, value in said.items()}
+    problem = problem_of(chiefs_program().patch(f"iot-cards/{card.pk}/", said, if_match='"1"'), 400)
+    assert [error["field"] for error in problem["errors"]] == list(said)
+
+
+def test_a_card_is_given_to_another_account_and_deleted() -> None:
+    card, other = make_card(), make_account()
+    answer = chiefs_program().post(f"iot-cards/{card.pk}/move/", {"account": other.pk, "reason": "Contract"})
+    assert answer.json()["account"] == other.pk
+    [change] = chiefs_program().get(f"card-changes/?card={card.pk}&field=account").json()["results"]
+    assert change["after"] == other.name
+    assert chiefs_program().post(f"iot-cards/{card.pk}/delete-card/", {"reason": "Scrapped"}).status_code == 204
+    assert not Card.objects.exists()
+
+
+@pytest.mark.parametrize("key", [{}, {"idempotency_key": "once"}])
+@pytest.mark.django_db(transaction=True)
+def test_a_check_is_asked_for_at_once_with_no_transaction_open(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch, key: dict[str, str]
+) -> None:
+    card = make_card()
+    put_in_order(card.account)
+    open_ones: list[bool] = []
+    structure = cards.structure
+
+    def request(*args: Any, **kwargs: Any) -> Any:
+        open_ones.append(connection.in_atomic_block)
+        return structure.request(*args, **kwargs)
+
+    monkeypatch.setattr(cards, "structure", SimpleNamespace(request=request))
+    answer = chiefs_program().post(f"iot-cards/{card.pk}/check-now/", {"checks": ["usage"]}, **key)
+    assert (answer.status_code, open_ones) == (200, [False])
+    sight = queue.ask(calls.look(card.account_id, card.pk))
+    assert sight is not None
+    assert sight.priority is not None
+
+
+# --- what is known of cards ------------------------------------------------------------------------------------------
+
+
+def test_checks_are_found_by_how_they_fail() -> None:
+    card = make_card()
+    failing = make_failing(card)
+    make_checks([make_card()], CheckType.PACKAGE, value="10 MB")
+    for query in ("failing=true", "error_class=timeout", f"card={card.pk}", f"account={card.account_id}", "type=usage"):
+        [found] = chiefs_program().get(f"card-checks/?{query}").json()["results"]
+        assert (found["id"], found["iccid"], found["failures"]) == (failing.pk, card.iccid, 3), query
+    [other] = chiefs_program().get("card-checks/?failing=false").json()["results"]
+    assert other["value"] == "10 MB"
+
+
+def test_looks_are_found_by_what_they_follow() -> None:
+    request = make_request(make_card())
+    look = make_look(request)
+    for query in (f"request={request.pk}", f"card={look.card_id}", "state=waiting", "type=usage"):
+        [found] = chiefs_program().get(f"polling-confirmations/?{query}").json()["results"]
+        assert (found["id"], found["request"], found["operation"]) == (look.pk, request.pk, None), query
+    assert chiefs_program().get("polling-confirmations/?state=confirmed").json()["results"] == []
