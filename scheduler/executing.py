@@ -135,7 +135,14 @@ def _call(job: Job, context: RunContext, clock: Callable[[], datetime]) -> Outco
             return None
         name = type(error).__name__
         outcome = _failed(f"{name}: {_one_line(error)}".removesuffix(": "), traceback=tracebacks.format_exc())
-    return replace(outcome, output=context.output.text, spent=context.spending.touched)
+    return replace(
+        outcome,
+        reason=context.discreet(outcome.reason),
+        error=context.discreet(outcome.error),
+        traceback=context.discreet(outcome.traceback),
+        output=context.output.text,
+        spent=context.spending.touched,
+    )
 
 
 def _result_of(job: Job, context: RunContext) -> Any:

@@ -18,6 +18,7 @@ from project.kit.outages import outlast
 from quotas.charging import Charged
 from quotas.reserving import DEFAULT_LEASE
 from scheduler.identity import SharedSignals
+from scheduler.jobs.discretion import Discretion
 from scheduler.jobs.interrupts import AwaitingApproval, Cancelled, Deferred, LeaseLost, Stopping
 from scheduler.jobs.output import Output
 from scheduler.jobs.spending import HeldAmount, Spending
@@ -45,6 +46,7 @@ class RunContext:
         progress: what was checkpointed, by this attempt or earlier ones.
         done, total: where the bar stands, or None where nobody said.
         deadline: when this attempt times out, or None.
+        discreet: masks the secrets of the parameters in a text.
     """
 
     def __init__(
@@ -60,7 +62,8 @@ class RunContext:
         self.done: int | None = run.progress_done
         self.total: int | None = run.progress_total
         self.deadline: datetime | None = run.deadline_at
-        self.output = Output(run.pk, run.attempt_count)
+        self.discreet = Discretion(params)
+        self.output = Output(run.pk, run.attempt_count, self.discreet)
         self.spending = Spending(run, clock)
         self.checkpointed = False
         self._token = run.lease_token

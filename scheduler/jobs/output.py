@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from django.db import DatabaseError, InterfaceError, connection
 
@@ -16,10 +17,14 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 class Output:
-    """Collects text and keeps its end. Any thread may write; the one that made it flushes."""
+    """Collects text and keeps its end. Any thread may write; the one that made it flushes.
 
-    def __init__(self, run_id: int, attempt: int) -> None:
-        self._run_id, self._attempt = run_id, attempt
+    Args:
+        discreet: masks what is to be seen by nobody.
+    """
+
+    def __init__(self, run_id: int, attempt: int, discreet: Callable[[str], str] = str) -> None:
+        self._run_id, self._attempt, self._discreet = run_id, attempt, discreet
         self._kept = b""
         self._cut = False
         self._written = True
@@ -31,7 +36,7 @@ class Output:
     def text(self) -> str:
         """What is kept; a first line says if the beginning is missing."""
         # PostgreSQL's text holds no NUL; a cut may have split a character.
-        text = self._kept.decode(errors="replace").replace("\x00", REPLACEMENT)
+        text = self._discreet(self._kept.decode(errors="replace").replace("\x00", REPLACEMENT))
         return f"[the beginning was dropped]\n{text.lstrip(REPLACEMENT)}" if self._cut else text
 
     def write(self, text: str | bytes) -> None:
