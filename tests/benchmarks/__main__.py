@@ -16,6 +16,7 @@ from tests.benchmarks import (
     memory,
     panel,
     poll,
+    prune,
     resume,
     runs,
     scan,
@@ -41,6 +42,7 @@ BENCHMARKS: Mapping[str, Callable[[Options], list[Measurement]]] = {
     "poll": poll.measure,
     "utilisation": utilisation.measure,
     "panel": panel.measure,
+    "prune": prune.measure,
 }
 
 
