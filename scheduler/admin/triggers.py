@@ -58,24 +58,32 @@ def trigger_in_words(trigger: Trigger) -> str:
 
 
 def upcoming(schedule: Schedule, trigger: Trigger, now: datetime, *, beside: Trigger | None = None) -> list[Upcoming]:
-    """Return the next times of the schedule's trigger, and which of them are none of another, `beside` it.
-
-    A remark says where a change of the clocks moves or doubles one, an excluded date skips or moves it, or its run
-    is due in quiet hours.
-    """
-    instants = list(islice(trigger.instants(now, now + HORIZON), UPCOMING))
-    shifts, obstacles = cron.shifted_by_daylight_saving(trigger, instants), obstacles_of(schedule, instants)
+    """Return the next times of the schedule's trigger, and which of them are none of another, `beside` it."""
     there, here = cron.zone(schedule.timezone), timezone.get_current_timezone()
     return [
         Upcoming(
             _clock(instant, there),
             _clock(instant, here),
             when(instant, now),
-            " ".join(remarks[instant] for remarks in (shifts, obstacles) if instant in remarks),
+            remark,
             beside is not None and not _fires_at(beside, instant),
         )
-        for instant in instants
+        for instant, remark in remarked_times(schedule, trigger, now, UPCOMING).items()
     ]
+
+
+def remarked_times(schedule: Schedule, trigger: Trigger, now: datetime, count: int) -> dict[datetime, str]:
+    """Return the next times of the schedule's trigger, each with a remark or an empty one.
+
+    A remark says where a change of the clocks moves or doubles one, an excluded date skips or moves it, or its run
+    is due in quiet hours.
+    """
+    instants = list(islice(trigger.instants(now, now + HORIZON), count))
+    shifts, obstacles = cron.shifted_by_daylight_saving(trigger, instants), obstacles_of(schedule, instants)
+    return {
+        instant: " ".join(remarks[instant] for remarks in (shifts, obstacles) if instant in remarks)
+        for instant in instants
+    }
 
 
 def _fires_at(trigger: Trigger, instant: datetime) -> bool:

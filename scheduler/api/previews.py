@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from copy import copy
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -11,9 +10,8 @@ from rest_framework import serializers
 
 from project.kit.api.serializers import Instant, RowSerializer
 from scheduler import cron, schedules
-from scheduler.admin.obstacles import obstacles_of
 from scheduler.admin.schedule_page import PREVIEWED_FIELDS
-from scheduler.admin.triggers import HORIZON, UPCOMING, trigger_in_words
+from scheduler.admin.triggers import UPCOMING, remarked_times, trigger_in_words
 from scheduler.api.calendars import NO_CALENDAR
 from scheduler.cron import TriggerError
 from scheduler.models import Calendar, Schedule
@@ -102,7 +100,7 @@ def _of_draft(draft: Schedule, said: Mapping[str, Any], now: datetime) -> dict[s
     try:
         schedules.prepare(draft, now=now)
     except ValidationError as refusal:
-        faults = {name: said for name, said in refusal.message_dict.items() if name in PREVIEWED_FIELDS}
+        faults = {name: told for name, told in refusal.message_dict.items() if name in PREVIEWED_FIELDS}
         if faults:
             raise ValidationError(faults) from refusal
     return _told(draft, _count(said), now)
@@ -110,18 +108,12 @@ def _of_draft(draft: Schedule, said: Mapping[str, Any], now: datetime) -> dict[s
 
 def _told(schedule: Schedule, count: int, now: datetime) -> dict[str, Any]:
     trigger, place = schedule.as_trigger(), cron.zone(schedule.timezone)
-    instants = list(islice(trigger.instants(now, now + HORIZON), count))
-    shifts, obstacles = cron.shifted_by_daylight_saving(trigger, instants), obstacles_of(schedule, instants)
     return {
         "words": trigger_in_words(trigger),
         "timezone": schedule.timezone,
         "fires": [
-            {
-                "at": instant,
-                "local": instant.astimezone(place).isoformat(),
-                "remark": " ".join(remarks[instant] for remarks in (shifts, obstacles) if instant in remarks),
-            }
-            for instant in instants
+            {"at": instant, "local": instant.astimezone(place).isoformat(), "remark": remark}
+            for instant, remark in remarked_times(schedule, trigger, now, count).items()
         ],
         "remarks": cron.remarks(trigger),
         "fault": "",
