@@ -14,12 +14,14 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.views import APIView
 
 import alerts.api
+import project.resources
 import quotas.api
 import scheduler.api
 import scheduler.polling.api
 from project.kit.api.resources import AlwaysJson
 
 RESOURCES = {
+    **project.resources.RESOURCES,
     **alerts.api.RESOURCES,
     **quotas.api.RESOURCES,
     **scheduler.api.RESOURCES,

@@ -1,5 +1,6 @@
 """API tokens: made here and shown once, listed, and revoked."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -58,12 +59,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
         Raises:
             ValidationError: one of them is not known.
         """
-        said = sorted(set(self.cleaned_data["scopes"].replace(",", " ").split()))
-        names = Permission.objects.annotate(name_of_it=Concat("content_type__app_label", Value("."), "codename"))
-        if unknown := scopes.unknown(said, set(names.values_list("name_of_it", flat=True))):
-            sentence = _("“%(scope)s” is not known. Write read, write, or permissions as in alerts.handle_alert.")
-            raise ValidationError(sentence % {"scope": unknown[0]})
-        return said
+        return check_scopes(self.cleaned_data["scopes"].replace(",", " ").split())
 
     def clean_expires_at(self) -> datetime:
         """Return when it expires.
@@ -71,10 +67,32 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
         Raises:
             ValidationError: that is past.
         """
-        expires_at: datetime = self.cleaned_data["expires_at"]
-        if expires_at <= database_now():
-            raise ValidationError(_("This is past. Choose a later time."))
-        return expires_at
+        return check_expiry(self.cleaned_data["expires_at"], database_now())
+
+
+def check_scopes(said: Iterable[str]) -> list[str]:
+    """Return the scopes in order, each once.
+
+    Raises:
+        ValidationError: one of them is not known.
+    """
+    wanted = sorted(set(said))
+    names = Permission.objects.annotate(name_of_it=Concat("content_type__app_label", Value("."), "codename"))
+    if unknown := scopes.unknown(wanted, set(names.values_list("name_of_it", flat=True))):
+        sentence = _("“%(scope)s” is not known. Write read, write, or permissions as in alerts.handle_alert.")
+        raise ValidationError(sentence % {"scope": unknown[0]})
+    return wanted
+
+
+def check_expiry(expires_at: datetime, now: datetime) -> datetime:
+    """Return when a token is to expire.
+
+    Raises:
+        ValidationError: that is past.
+    """
+    if expires_at <= now:
+        raise ValidationError(_("This is past. Choose a later time."))
+    return expires_at
 
 
 def _revoke_obstacle(token: ApiToken) -> str:
