@@ -11,7 +11,9 @@ BEYOND = "document.documentElement.scrollWidth - document.documentElement.client
 RULES = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
 COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
 # Django's own: the tooltip of a widget that has two lists.
-NOT_OURS = {"exclude": [[".help-tooltip"]]}
+NOT_OURS = [".help-tooltip"]
+# The same on every page.
+FRAME = (["#header"], ["#nav-sidebar"])
 
 
 class Inspection:
@@ -24,6 +26,7 @@ class Inspection:
     def __init__(self, person: Person) -> None:
         self.findings: list[str] = []
         self._page = person.page
+        self._known = [NOT_OURS]
 
     def opens(self, address: str) -> bool:
         """Open the page in light on a desk, and tell whether it is there."""
@@ -44,19 +47,22 @@ class Inspection:
                 self.findings.append(f"{self._page.url}: {beyond} px wider than the window of a {window}")
 
     def is_for_everybody(self) -> None:
-        """See that everything has its name and stands out from its ground, in light and in dark."""
+        """See that everything has its name and stands out from its ground, in light and in dark; of the first page also
+        the frame, which all share.
+        """
         self._resize("desk")
         self._page.emulate_media(color_scheme="dark")
         self._check(COLOURS, "dark")
         self._page.emulate_media(color_scheme="light")
         self._check(RULES, "light")
+        self._known = [NOT_OURS, *FRAME]
 
     def _resize(self, window: str) -> None:
         width, height = WINDOWS[window]
         self._page.set_viewport_size({"width": width, "height": height})
 
     def _check(self, options: dict[str, Any], colours: str) -> None:
-        answer = Axe().run(self._page, context=NOT_OURS, options=options)
+        answer = Axe().run(self._page, context={"exclude": self._known}, options=options)
         for violation in answer.response["violations"]:
             first = violation["nodes"][0]
             what = "; ".join(message["message"] for message in [*first["any"], *first["all"], *first["none"]])

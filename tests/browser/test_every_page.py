@@ -14,6 +14,7 @@ from tests.browser.person import Person
 from tests.browser.site import make_chief
 
 LINKS = "links => links.map(link => new URL(link.getAttribute('href'), location).href)"  # those in pictures as well
+ALIKE = ("_history", "_delete")
 # Leave the panel, or are no pages.
 ELSEWHERE = {"admin:logout", "admin:jsi18n", "admin:app_list"}
 
@@ -62,4 +63,5 @@ def kind_of(address: str) -> str:
         return ""
     if match.namespaces != ["admin"] or match.view_name in ELSEWHERE or match.view_name.endswith("_change"):
         return ""
-    return f"{match.view_name} {match.kwargs.get('action_name', '')}"
+    alike = next(filter(match.view_name.endswith, ALIKE), None)  # of all models
+    return alike or f"{match.view_name} {match.kwargs.get('action_name', '')}"

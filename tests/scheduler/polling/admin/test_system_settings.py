@@ -90,7 +90,7 @@ def test_a_cut_over_shows_its_phases_what_it_counted_and_what_it_waits_for() -> 
     assert b"data-refresh" in page.content
     text = text_of(page)
     assert "work in progress ends 3 cards are worked on." in text
-    assert "claiming stops done work in progress ends now the other side is built" in text
+    assert "Claiming stops done Work in progress ends now The other side is built" in text
     assert "3 cards are worked on." in text_of(viewer().get(list_of("cutover")))
 
 
