@@ -96,12 +96,12 @@ class Tokens(Resource):
 
         It takes no idempotency key, since a kept answer would keep the token. If no answer came, revoke what was made.
         """
-        if isinstance(request.auth, ApiToken):
-            raise PermissionDenied(_("A token makes no other tokens. Make one in the control panel."))
         said = self.get_serializer(data=request.data)
         said.is_valid(raise_exception=True)
+        if isinstance(request.auth, ApiToken):
+            raise PermissionDenied(_("A token makes no other tokens. Make one in the control panel."))
         with transaction.atomic():
-            token = ApiToken(**said.validated_data, user=request.user)
+            token = ApiToken(**said.validated_data, user_id=request.user.pk or 0)  # nobody gets here unknown
             text = tokens.issue(token, now=database_now())
             self.audit(token, ADDITION, _("Added through the API."))
         context = {**self.get_serializer_context(), "text": text}

@@ -5,6 +5,10 @@ here; what it needs besides is written behind it.
 """
 
 ADDRESSES: dict[str, dict[str, str]] = {
+    "admin.logentry": {
+        "get audit-log/": "",
+        "get audit-log/{}/": "",
+    },
     "alerts.alert": {
         "get alerts/": "",
         "get alerts/{}/": "",
@@ -124,6 +128,12 @@ ADDRESSES: dict[str, dict[str, str]] = {
         "get polling-settings/{}/": "",
         "patch polling-settings/{}/": "polling.change_systemsetting",
         "post polling-settings/{}/default/": "polling.change_systemsetting",
+    },
+    "project.apitoken": {
+        "get api-tokens/": "",
+        "post api-tokens/": "project.add_apitoken",
+        "get api-tokens/{}/": "",
+        "post api-tokens/{}/revoke/": "project.change_apitoken",
     },
     "quotas.edge": {
         "get quota-edges/": "",
