@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
@@ -52,6 +53,10 @@ class TidelineAdminSite(AdminSite):
     index_title = _("Control panel")
     site_url = None
     empty_value_display = ""
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what every page knows."""
+        return {**super().each_context(request), "two_factor": settings.TIDELINE_TWO_FACTOR}
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the home page."""

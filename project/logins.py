@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -22,4 +23,5 @@ def refused(request: HttpRequest, response: HttpResponse, credentials: dict[str,
     """Answer whoever has said too many wrong passwords: when to come again, in the place of the login."""
     minutes = settings.AXES_COOLOFF_TIME.total_seconds() / 60
     message = _("Too many wrong passwords. Try again in %(minutes)d minutes.") % {"minutes": minutes}
-    return render(request, "admin/refused_login.html", {"message": message}, status=429)
+    frame = admin.site.each_context(request)
+    return render(request, "admin/refused_login.html", {**frame, "message": message}, status=429)

@@ -297,15 +297,11 @@ SENTRY_DSN = os.environ.get("SENTRY_DSN", "")
 OTEL_EXPORTER_OTLP_ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 TIDELINE_FLOWER_URL = os.environ.get("TIDELINE_FLOWER_URL", "")
 
+TIDELINE_LOG_FORMAT = choice("TIDELINE_LOG_FORMAT", "text", ("text", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {
-        "line": {
-            "()": "project.logs.formatter",
-            "form": choice("TIDELINE_LOG_FORMAT", "text", ("text", "json")),
-        }
-    },
+    "formatters": {"line": {"()": "project.logs.formatter", "form": TIDELINE_LOG_FORMAT}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("TIDELINE_LOG_LEVEL", "INFO")},
     "loggers": {

@@ -7,11 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from gunicorn.config import Config
 from pytest_django import Settings
 from structlog.contextvars import bound_contextvars
 
 from project import logs
 from project.celery import app
+from project.gunicorn_log import GunicornLog
 from project.kit.secrets import DOTS
 
 PASSWORD = "pass/word of redis"
@@ -97,6 +99,16 @@ def test_short_passwords_of_the_settings_do_not_eat_every_other_word(settings: S
     settings.EMAIL_HOST_PASSWORD = "a"
     logs.secrets_of_the_settings.cache_clear()
     assert "a plain sentence" in written("a plain sentence")
+
+
+def test_the_lines_of_gunicorn_look_like_ours() -> None:
+    gunicorn = GunicornLog(Config())
+    (handler,) = gunicorn.error_log.handlers
+    try:
+        record = gunicorn.error_log.makeRecord("gunicorn.error", logging.INFO, "", 1, "Booting: %s", (5,), None)
+        assert handler.format(record).endswith("Z INFO gunicorn.error: Booting: 5")
+    finally:
+        gunicorn.error_log.removeHandler(handler)
 
 
 def test_a_task_is_named_in_what_is_logged_during_it_and_a_task_within_it_names_itself() -> None:

@@ -94,6 +94,11 @@ def test_a_wrong_code_opens_nothing_and_the_next_try_has_to_wait(halfway: Client
     assert halfway.get(HOME).status_code == 302
 
 
+def test_the_pages_lead_to_that_of_the_second_factor(halfway: Client, device: TOTPDevice) -> None:
+    say(halfway, code_of(device))
+    assert f'<a href="{PAGE}">' in halfway.get(LIST).content.decode()
+
+
 def test_a_code_is_good_once(halfway: Client, device: TOTPDevice) -> None:
     code = code_of(device)
     assert say(halfway, code).status_code == 302
