@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Case, IntegerField, Value, When
 from django.db.models.functions import Length, Right
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from project.kit.admin import when
 from scheduler.admin import cells
@@ -51,8 +52,8 @@ def facts(run: TaskRun, now: datetime) -> list[tuple[str, Any]]:
         (_("backfill"), cells.row_link(run.backfill) if run.backfill else None),
         (_("run again of"), cells.run_link(run.rerun_of_id) if run.rerun_of_id else None),
         (_("job"), run.job),
-        (_("planned"), when(run.planned_at, now)),
-        (_("opened"), when(run.created_at, now)),
+        (pgettext("run", "planned"), when(run.planned_at, now)),
+        (pgettext("run", "opened"), when(run.created_at, now)),
         (_("due"), when(run.due_at, now) if run.due_at else None),
         (_("started"), when(run.started_at, now) if run.started_at else None),
         (_("ended"), when(run.finished_at, now) if run.finished_at else None),

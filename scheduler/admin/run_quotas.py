@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from project.kit.admin import badge, when
 from quotas import availability
@@ -83,7 +83,10 @@ def _pause_facts(run: TaskRun, pause: Pause, now: datetime) -> list[tuple[str, A
         (_("held"), pause.get_held_display() if paused and pause.held else None),
         (_("not resumed before"), both(pause.not_before, now) if delayed and pause.not_before else None),
         (_("setbacks in a row"), pause.setbacks or None),
-        (_("paused"), ngettext("%(count)s time", "%(count)s times", run.pause_count) % {"count": run.pause_count}),
+        (
+            pgettext("run", "paused"),
+            ngettext("%(count)s time", "%(count)s times", run.pause_count) % {"count": run.pause_count},
+        ),
         (_("resumed"), times if pause.resume_count else _("never")),
         (_("last resumed"), both(pause.last_resumed_at, now) if pause.last_resumed_at else None),
         (_("last resumed by"), by or None),

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from project.kit.admin import absolute, span, when
@@ -50,7 +51,8 @@ def trigger_in_words(trigger: Trigger) -> str:
     """Return the trigger, without its start and end, as a sentence."""
     match cron.unbounded(trigger):
         case Cron(expression=expression):
-            return str(parse(expression).fields.explain())
+            # The sentence comes from a library that speaks English only.
+            return str(parse(expression).fields.explain()) if get_language() == "en" else f"cron {expression}"
         case Interval(seconds=seconds):
             return _("Every %(span)s") % {"span": span(timedelta(seconds=seconds))}
         case Once(at=at):

@@ -67,7 +67,7 @@ def _next(explanation: Explanation, now: datetime) -> SafeString:
 
 
 def _row(row: RowRef) -> SafeString:
-    text = _("%(kind)s #%(id)s") % {"kind": row.kind, "id": row.id}
+    text = _("%(kind)s #%(id)s") % {"kind": _(row.kind), "id": row.id}
     try:
         address = reverse(f"admin:{MODELS.get(row.kind, f'scheduler_{row.kind}')}_change", args=[row.id])
     except NoReverseMatch:  # a table that has no pages

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm
 from scheduler.polling import accounts, operations
@@ -72,7 +72,7 @@ STOP = ObjectAction(
 )
 RESUME = ObjectAction(
     name="resume",
-    label=gettext_lazy("Resume"),
+    label=pgettext_lazy("card", "Resume"),
     permission="polling.operate_card",
     obstacle=_no_obstacle,
     consequences=_resume_consequences,
