@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from alerts.models import Alert
 from project.kit.admin import absolute, badge, relative, span, when
@@ -87,7 +88,7 @@ def _live_facts(account: CarrierAccount, live: Live) -> list[tuple[str, Any]]:
         (_("cards in order"), _cards_link(account, counts.cards)),
         (_("due"), cells.number(counts.due)),
         (_("in work"), cells.number(counts.running)),
-        (_("asked for"), cells.number(counts.asked)),
+        (pgettext("checks", "asked for"), cells.number(counts.asked)),
         (_("finished"), cells.number(counts.finished)),
         (_("given back"), cells.number(counts.released)),
         (_("leases expired"), cells.number(counts.lease_expired)),

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from project.kit.admin import (
     BulkActionsMixin,
@@ -130,7 +130,7 @@ class CarrierAccountAdmin(BulkActionsMixin, EditedApartMixin):
         except LimiterError:
             return cells.number(None)
 
-    @admin.display(description=gettext_lazy("held"))
+    @admin.display(description=pgettext_lazy("account", "held"))
     def held(self, account: CarrierAccount) -> SafeString:
         """Until when it is left in peace, and why."""
         return cells.held(account, seen_at(account))

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from project.kit.admin import DASH, Text, badge, relative, span
 from quotas.ratelimit import Window
@@ -58,7 +58,7 @@ def account_badge(account: CarrierAccount, live: Live, now: datetime) -> SafeStr
     if not account.active:
         return badge(_("off"), "grey", _("None of its cards is polled."))
     if is_held(account, now):
-        return badge(_("held"), "amber", account.held_reason)
+        return badge(pgettext("account", "held"), "amber", account.held_reason)
     if live.counts is None:
         return badge(_("not known"), "amber", _("Redis, where its live order is, does not answer."))
     if live.counts.epoch:

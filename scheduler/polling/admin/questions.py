@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from project.kit.admin import Question
 from scheduler.polling.models import CardCheck
@@ -35,7 +36,7 @@ def is_nearly_used(now: datetime) -> Q:
 
 
 ACCOUNT_QUESTIONS = (
-    Question("held", _("held"), is_held),
+    Question("held", pgettext_lazy("account", "held"), is_held),
     Question("off", _("off"), is_off),
 )
 CARD_QUESTIONS = (
