@@ -77,7 +77,8 @@ def test_a_carrier_that_throttles_is_seen_slowed_down_and_seen_to_recover(site: 
         account = make_cards_at(carrier, "northern", cards=4)
         carrier.order(Fault(kind=FaultKind.THROTTLE, account="northern", retry_after=120))
         site.start("worker", "beat", "poller")
-        site.wait_until(lambda: CarrierAccount.objects.filter(held_class="throttled"), what="the carrier to throttle")
+        throttled = CarrierAccount.objects.filter(held_class="throttled")
+        site.wait_until(throttled.exists, 60, "the carrier to throttle")
 
         ann.goes_to("/admin/").follows(account.name).reads("throttled").photographs("throttled account")
         ann.follows("Edit").fills(Rate_windows='[{"limit": 2, "seconds": 1}]').presses("Save")
