@@ -19,6 +19,7 @@ from alerts.channels.registry import FORMATS
 from alerts.models import Channel
 from project.kit.admin import VersionLockedForm
 from project.kit.secrets import DOTS, Secret
+from project.kit.sentences import together
 
 # Whether it is on is changed by its own actions.
 SHOWN_FIELDS = tuple(name for name in defining.EDITABLE_FIELDS if name != "enabled")
@@ -161,4 +162,4 @@ def _help_of(name: str, instance: Channel | None) -> str:
     if instance is None or not instance.pk:
         return what
     stored = _("One is stored.") if getattr(instance, name) else _("None is stored.")
-    return f"{what} {stored} {_('Left empty, that stays as it is.')}"
+    return together(what, stored, _("Left empty, that stays as it is."))

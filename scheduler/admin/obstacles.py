@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
+from project.kit.sentences import together
 from project.kit.wall_clocks import quiet_until
 from scheduler import cron, wording
 from scheduler.calendars import ExcludedDays, read_excluded_days
@@ -37,7 +38,7 @@ def _exclusion(schedule: Schedule, instant: datetime, excluded: ExcludedDays) ->
         return "", instant
     moved = excluded.moved_to(schedule, instant)
     if moved is None:
-        return f"{sentence} {_('It is skipped.')}", None
+        return together(sentence, _("It is skipped.")), None
     return f"{sentence} {wording.moved(moved, schedule.timezone)}", moved
 
 

@@ -41,7 +41,7 @@ def _standing(quota: Quota) -> SafeString:
 
 def _need(schedule: Schedule, quota: Quota) -> str:
     need = schedule.quota_need or quota.default_step
-    usual = "" if schedule.quota_need else f" ({_('its usual need')})"
+    usual = "" if schedule.quota_need else " " + _("(its usual need)")
     return f"{cells.amount(need, quota)}{usual}"
 
 

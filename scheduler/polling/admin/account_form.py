@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from project.kit.admin import VersionLockedForm
 from project.kit.secrets import DOTS, Secret
+from project.kit.sentences import closed, together
 from scheduler.polling import defining
 from scheduler.polling.admin.account_page import stored_credentials
 from scheduler.polling.admin.json_fields import ATTRIBUTES, ObjectField
@@ -130,7 +131,8 @@ def _help_of(account: CarrierAccount) -> str:
     what = _('A JSON object, as in {"user": "…", "password": "…"}. They are never shown again.')
     if not account.pk:
         return what
-    return f"{what} {capfirst(stored_credentials(account)).removesuffix('.')}. {_('Left empty, that stays as it is.')}"
+    stored = closed(capfirst(stored_credentials(account)).removesuffix("."))
+    return together(what, stored, _("Left empty, that stays as it is."))
 
 
 def fault_of_kept_credentials(account: CarrierAccount, settings: Any) -> str:
