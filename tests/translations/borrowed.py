@@ -1,7 +1,8 @@
 """Texts that nothing marks: of packages that have no Chinese for them, and docstrings that pages show."""
 
 PACKAGES = (
-    "Add link",  # of Django's admin, as are the next two
+    "Add link",  # of Django's admin, as are the next three
+    "After you’ve created a user, you’ll be able to edit more user options.",
     "Change or view list link",
     "Model name",
     "Task Name",  # of django-celery-beat

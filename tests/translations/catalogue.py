@@ -35,7 +35,7 @@ def marked() -> Catalog:
     catalogue = Catalog(locale="zh_Hans", fuzzy=False)
     for text in (*PACKAGES, *GATEWAYS):
         catalogue.add(text)
-    for path in _sources():
+    for path in sources():
         name = path.relative_to(ROOT).as_posix()
         for _, text, _, context in extract("python", io.BytesIO(_as_python(path).encode()), KEYWORDS):
             catalogue.add(text, locations=[(name, 0)], context=context)
@@ -85,7 +85,8 @@ def compiled(catalogue: Catalog) -> bytes:
     return target.getvalue()
 
 
-def _sources() -> Iterator[Path]:
+def sources() -> Iterator[Path]:
+    """Yield the files in which texts are marked."""
     for folder in SOURCES:
         for suffix in ("py", "html", "txt"):
             yield from sorted((ROOT / folder).rglob(f"*.{suffix}"))

@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 from django.apps import apps
 from django.db.models import Model
 
+from scheduler.jobs.registry import JOBS
+
 UNSEEN = {"script", "style", "svg", "template", "pre", "code", "head"}
 SHOWN_ATTRIBUTES = {"aria-label", "alt", "placeholder", "title"}
 # A run of Latin words, as they stand in a sentence or alone.
@@ -49,10 +51,10 @@ def latin_phrases(page: str) -> Iterator[str]:
 
 
 class Data:
-    """What the rows hold: a phrase that stands in one of them is data."""
+    """What the rows hold, and the code of the house: a phrase that stands there is data."""
 
     def __init__(self, models: Iterable[type[Model]] | None = None) -> None:
-        self._texts = "\n".join(_texts(models or apps.get_models()))
+        self._texts = "\n".join([*_texts(models or apps.get_models()), *(job.title for job in JOBS.values())])
 
     def holds(self, phrase: str) -> bool:
         """Tell whether the phrase stands in some row."""

@@ -1,5 +1,6 @@
 """The Chinese catalogue: whole, sound, and compiled as it stands."""
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +10,19 @@ from babel.messages.catalog import Catalog, Message
 from django.utils import translation
 from django.utils.translation import gettext
 
-from tests.translations.catalogue import MO_FILE, PO_FILE, compiled, forms, marked, merged, missing, translated, written
+from tests.translations.catalogue import (
+    KEYWORDS,
+    MO_FILE,
+    PO_FILE,
+    compiled,
+    forms,
+    marked,
+    merged,
+    missing,
+    sources,
+    translated,
+    written,
+)
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%s|\{\w*\}")
 HAN = r"[\u4e00-\u9fff]"
@@ -45,6 +58,22 @@ def test_it_is_written_as_the_command_writes_it(texts: Catalog, catalogue: Catal
 
 def test_what_django_reads_is_compiled_from_it(catalogue: Catalog) -> None:
     assert compiled(catalogue) == MO_FILE.read_bytes(), REMEDY
+
+
+def test_no_text_is_marked_within_an_f_string_where_some_pythons_do_not_find_it() -> None:
+    faults = [
+        f"{path}: {ast.unparse(marked_within)}"
+        for path in sources()
+        if path.suffix == ".py"
+        for string in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(string, ast.JoinedStr)
+        for marked_within in ast.walk(string)
+        if isinstance(marked_within, ast.Call)
+        and isinstance(marked_within.func, ast.Name)
+        and marked_within.func.id in KEYWORDS
+        and isinstance(marked_within.args[0], ast.Constant)
+    ]
+    assert faults == []
 
 
 def test_each_translation_has_the_placeholders_of_its_text(catalogue: Catalog) -> None:
