@@ -115,8 +115,8 @@ def _asking(
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=cases, key=st.sampled_from([None, *keys]), data=st.data())
-    def ask(case: Case, key: Any, data: st.DataObject) -> None:
+    @given(case=cases, key=st.sampled_from([None, *keys]))
+    def ask(case: Case, key: Any) -> None:
         if key is not None:
             case.path_parameters |= dict.fromkeys(case.path_parameters, key)
         with _undone():
