@@ -12,10 +12,7 @@ IMAGES = Path(__file__).parents[2] / "docs" / "images"
 # by the name of the picture, that of the page's address
 PICTURES = {
     "home": "index",
-    "runs": "scheduler_taskrun_changelist",
     "quota": "quotas_quota_change",
-    "alert": "alerts_alert_change",
-    "account": "polling_carrieraccount_change",
     "card": "polling_card_change",
 }
 
