@@ -74,9 +74,17 @@ class UtcField(django_filters.fields.IsoDateTimeField):
     """An instant in ISO 8601."""
 
     def to_python(self, value: Any) -> Any:
-        """Return the instant."""
+        """Return the instant, in UTC: PostgreSQL knows no offset of 16 hours or more.
+
+        Raises:
+            ValidationError: it is none, or none that UTC has a year for.
+        """
         with timezone.override(UTC):
-            return super().to_python(value)
+            instant = super().to_python(value)
+        try:
+            return instant and instant.astimezone(UTC)
+        except OverflowError:
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
 
 class InstantFilter(django_filters.IsoDateTimeFilter):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import DataError
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import NotFound
 from rest_framework.pagination import CursorPagination
@@ -27,5 +28,5 @@ class Pages(CursorPagination):
         """
         try:
             return super().paginate_queryset(queryset, request, view)
-        except (ValueError, ValidationError):  # its position is no value of the column
+        except (ValueError, ValidationError, DataError):  # its position is no value of the column
             raise NotFound(self.invalid_cursor_message) from None
