@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from scheduler import backfilling, operations
+from scheduler import backfilling, operations, putting_off
 from scheduler.models import Approval, Backfill, Schedule, TaskRun
 from scheduler.operations import NotPossible
 from scheduler.states import RunState
@@ -78,6 +78,15 @@ class Deciding(House):
         run = TaskRun.objects.get(pk=chosen(list(self.runs), pick))
         with self.possible(run.finished_at is None and run.state in (RunState.FAILED, RunState.DEFERRED)):
             operations.retry_now(run, now=self.tick(), actor=ACTOR)
+
+    @precondition(lambda self: self.runs)
+    @rule(pick=PICK, hours=st.integers(1, 48))
+    def put_off(self, pick: int, hours: int) -> None:
+        run = TaskRun.objects.get(pk=chosen(list(self.runs), pick))
+        waits = run.state in putting_off.MAY_BE_PUT_OFF and run.finished_at is None and run.cancel_requested_at is None
+        with self.possible(waits):
+            now = self.tick()
+            putting_off.put_off(run, now + timedelta(hours=hours), now=now, actor=ACTOR)
 
     @precondition(lambda self: self.runs_in(RunState.SUSPENDED))
     @rule(pick=PICK, operation=st.sampled_from([operations.let_go_on, operations.let_go_on, operations.give_up]))
