@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from structlog.contextvars import get_contextvars
 
 from alerts import defining, delivering
 from alerts.channels.base import Verdict
@@ -36,6 +37,19 @@ def test_what_is_raised_is_told_once_and_in_order() -> None:
     assert send.told == [("opened", "run 0"), ("opened", "run 1"), ("opened", "run 2")]
     assert serve(channel, send, clock) == 0
     assert states() == ["sent"] * 3
+
+
+def test_what_is_logged_while_a_message_is_sent_names_its_delivery() -> None:
+    channel, clock, seen = make_channel(), Clock(), []
+
+    def send(channel: Channel, message: Message) -> tuple[Verdict, int | None]:
+        seen.append(get_contextvars())
+        return SENT, 200
+
+    raise_several(1, clock)
+    delivering.serve(channel.pk, send=send, clock=clock)
+    assert seen == [{"channel": channel.pk, "delivery": Delivery.objects.get().pk}]
+    assert get_contextvars() == {}
 
 
 def test_a_refused_message_is_tried_again_later_and_later_and_then_given_up() -> None:

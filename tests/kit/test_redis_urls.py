@@ -312,3 +312,16 @@ def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
     while not condition():
         assert time.monotonic() < deadline, "not in time"
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("url", "passwords"),
+    [
+        ("redis://127.0.0.1:6379/0", set()),
+        ("redis://:secret@host:6379/2", {"secret"}),
+        ("rediss://user:a%40b%2Fc@host:6380/0", {"a%40b%2Fc", "a@b/c"}),
+        ("sentinel://:of@one:26379,two:26379/0?sentinel_password=other", {"of", "other"}),
+    ],
+)
+def test_the_passwords_of_an_address_are_known_as_written_and_as_meant(url: str, passwords: set[str]) -> None:
+    assert redis_urls.passwords(url) == passwords

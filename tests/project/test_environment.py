@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from project.environment import flag, load_tryout, number, postgresql, redis, words
+from project.environment import choice, flag, load_tryout, number, postgresql, redis, words
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,16 @@ def test_a_number_that_is_none_is_refused_by_name(monkeypatch, value):
     monkeypatch.setenv("A_NUMBER", value)
     with pytest.raises(ImproperlyConfigured, match="A_NUMBER"):
         number("A_NUMBER", 30)
+
+
+def test_a_choice_is_one_of_the_words_that_are_known(monkeypatch):
+    monkeypatch.delenv("A_FORM", raising=False)
+    assert choice("A_FORM", "text", ("text", "json")) == "text"
+    monkeypatch.setenv("A_FORM", "json")
+    assert choice("A_FORM", "text", ("text", "json")) == "json"
+    monkeypatch.setenv("A_FORM", "xml")
+    with pytest.raises(ImproperlyConfigured, match="A_FORM is 'xml': say one of text, json"):
+        choice("A_FORM", "text", ("text", "json"))
 
 
 def test_words_are_separated_by_commas_and_blank_ones_do_not_count(monkeypatch):

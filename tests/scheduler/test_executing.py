@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from structlog.contextvars import get_contextvars
 
 from project.kit.clock import database_now
 from scheduler import executing
@@ -36,6 +37,13 @@ def test_a_job_that_returns_is_done_with_its_result_and_output(worker: ThisWorke
     attempt = attempt_of(run)
     assert (attempt.outcome, attempt.output, attempt.pid) == (AttemptOutcome.DONE, "hello\n", os.getpid())
     assert [event[1] for event in events_of(run)] == ["pending", "running", "done"]
+
+
+def test_what_is_logged_in_an_execution_names_it(worker: ThisWorker) -> None:
+    seen: list[dict[str, Any]] = []
+    run = run_job(lambda run: seen.append(get_contextvars()), worker, attempt_count=2)
+    assert seen == [{"run": run.pk, "attempt": 3, "schedule": run.schedule_id}]
+    assert get_contextvars() == {}
 
 
 def test_a_job_sees_its_day_its_instant_its_parameters_and_the_number_of_its_attempt(worker: ThisWorker) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.db import DataError, InterfaceError, OperationalError
 from pytest_django import Settings
 from redis.exceptions import ConnectionError as RedisAway
+from structlog.contextvars import get_contextvars
 
 from alerts.models import Alert
 from scheduler.polling import capacity, connecting, settler, settling
@@ -22,6 +23,7 @@ from scheduler.polling.params import SHARED_QUEUE
 from scheduler.polling.queue import AsyncQueue, Queue, calls
 from scheduler.polling.queue.keys import key_of
 from scheduler.polling.settler import Settler
+from scheduler.polling.stepping import Given, Stepping, Work
 from tests.scheduler.polling.factories import make_tier
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
 from tests.scheduler.polling.fleets import claimed, counts, make_fleet, poller, wait_until
@@ -61,6 +63,24 @@ def test_claimed_cards_are_asked_and_settled_and_are_due_again_after_their_inter
     assert CardCheck.objects.filter(failures=0, succeeded_at__isnull=False).count() == 40
     assert calls_of(carrier) - before == 40
     assert (counts(account).due, counts(account).running, counts(account).cards) == (0, 0, 20)
+
+
+def test_what_is_logged_while_a_card_is_asked_names_it(
+    carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, seen, ask = make_fleet(carrier, cards=3), [], Stepping.ask
+
+    async def asked(self: Stepping, work: Work, given: Given) -> None:
+        seen.append((get_contextvars(), work.polled.claim.card_id))
+        await ask(self, work, given)
+
+    monkeypatch.setattr(Stepping, "ask", asked)
+    with poller() as engine:
+        engine.submit(account.pk, claimed(account))
+        wait_until(lambda: counts(account).finished == 3, "the cards to be settled")
+    assert len({card_id for _, card_id in seen}) == 3
+    for ids, card_id in seen:
+        assert ids == {"account": account.pk, "card": card_id}
 
 
 def test_case_23_the_same_tokens_given_to_several_consumers_are_executed_by_one(carrier: RunningCarrier) -> None:
