@@ -23,9 +23,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 NAMES = """
     Tideline Celery Redis Flower PostgreSQL RabbitMQ Python Django Axes Otp Totp Static Beat beat Broker broker cron
     Cron Webhook Webhooks webhook Shell root JSON JMESPath HTTP HTTPS HTML URL URI API ID IP ISO CSV SIM ICCID MSISDN
-    IMSI UTC IANA SHA AMQP LDAP MB GB KB TB PB KiB MiB GiB GET PUT PATCH POST DELETE Authorization Bearer Idempotency-Key
-    Retry-After Slack Teams Feishu Lark DingTalk WeCom Microsoft Standard E-mail apprise Apprise China Mobile Unicom
-    Telecom OneLink CMP CTWing Cisco Control Center Jasper Telnyx Tuya IoT emnify NCE Asia Shanghai Mac Command OK
+    IMSI UTC IANA SHA AMQP LDAP MB GB KB TB PB KiB MiB GiB GET PUT PATCH POST DELETE Authorization Bearer
+    Idempotency-Key Retry-After Slack Teams Feishu Lark DingTalk WeCom Microsoft Standard E-mail apprise Apprise China
+    Mobile Unicom Telecom OneLink CMP CTWing Cisco Control Center Jasper Telnyx Tuya IoT emnify NCE Asia Shanghai
+    Mac Command OK
 """
 # What is typed, or read by programs: keys, values and types, as the sheets beside the forms name them.
 VALUES = """
