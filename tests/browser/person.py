@@ -74,6 +74,11 @@ class Person:
         self.page.locator("#content").get_by_text(text).first.wait_for(timeout=seconds * 1000)
         return self
 
+    def is_told(self, text: str) -> "Person":
+        """Wait until a message at the top of the page says this."""
+        self.page.locator(".messagelist").get_by_text(text).first.wait_for()
+        return self
+
     def sees_state(self, state: str, seconds: float = 30) -> "Person":
         """Wait until the page's head shows this state; it need not be loaded again for that."""
         badge = self.page.locator(".page-head .badge", has_text=re.compile(f"^{state}$"))
