@@ -80,12 +80,11 @@ def test_a_carrier_that_throttles_is_seen_slowed_down_and_seen_to_recover(site: 
         throttled = CarrierAccount.objects.filter(held_class="throttled")
         site.wait_until(throttled.exists, 60, "the carrier to throttle")
 
-        page = f"/admin/polling/carrieraccount/{account.pk}/change/"
         ann.goes_to("/admin/").follows(account.name).sees_state("held").photographs("throttled account")
         ann.follows(re.compile("^edit$")).fills(Rate_windows='[{"limit": 2, "seconds": 1}]').presses("Save")
         ann.is_told("changed")
         carrier.clear_faults()
-        ann.goes_to(page).follows("Release").fills(Reason="Slowed down; they say that it is enough")
+        ann.follows("Release").fills(Reason="Slowed down; they say that it is enough")
         ann.presses("Release").sees_state("polled")
         answered = CardCheck.objects.filter(card__account=account, succeeded_at__isnull=False)
         site.wait_until(lambda: answered.count() == 8, what="all cards to be answered")
