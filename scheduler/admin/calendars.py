@@ -6,7 +6,8 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Field, OuterRef, QuerySet, Subquery, TextField
 from django.forms import Field as FormField
-from django.forms import Textarea
+from django.forms import ModelForm, Textarea
+from django.forms.formsets import DELETION_FIELD_NAME
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
@@ -27,6 +28,13 @@ SCHEDULES_SHOWN = 50
 
 class CalendarDayFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
     """The dates that are typed beside a calendar."""
+
+    def add_fields(self, form: "ModelForm[CalendarDay]", index: int | None) -> None:
+        """Add the box that deletes a date under its name, which stands above its column only."""
+        super().add_fields(form, index)
+        if DELETION_FIELD_NAME in form.fields:
+            box = form.fields[DELETION_FIELD_NAME]
+            box.widget.attrs["aria-label"] = box.label
 
     def clean(self) -> None:
         """Refuse a date that the calendar has already, also where the form does not show it."""
