@@ -1,11 +1,10 @@
-"""Texts that nothing marks: of packages that have no Chinese for them, and docstrings that pages show."""
+"""Texts that nothing marks: of Django that have no Chinese, and docstrings that pages show."""
 
-PACKAGES = (
-    "Add link",  # of Django's admin, as are the next three
+DJANGO = (
+    "Add link",  # of its admin
     "After you’ve created a user, you’ll be able to edit more user options.",
     "Change or view list link",
     "Model name",
-    "Task Name",  # of django-celery-beat
 )
 # What gateways take is described by the docstrings of scheduler.polling.carriers.
 GATEWAYS = (

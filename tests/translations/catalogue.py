@@ -10,7 +10,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
-from tests.translations.borrowed import GATEWAYS, PACKAGES
+from tests.translations.borrowed import DJANGO, GATEWAYS
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("alerts", "project", "quotas", "scheduler")
@@ -33,7 +33,7 @@ WIDTH = 120
 def marked() -> Catalog:
     """Return every text that the code and the templates mark for translation, with the files in which it stands."""
     catalogue = Catalog(locale="zh_Hans", fuzzy=False)
-    for text in (*PACKAGES, *GATEWAYS):
+    for text in (*DJANGO, *GATEWAYS):
         catalogue.add(text)
     for path in sources():
         name = path.relative_to(ROOT).as_posix()

@@ -36,8 +36,10 @@ VALUES = """
     CELERY KEY BasicAuth BatchCall BearerAuth Call Check ErrorRules Errors Fields HeaderAuth Listed Lookup NoAuth
     QueryAuth Timeouts TokenAuth TokenCall JAN DEC SUN SAT LW MON FRI yyyyMMddHHmmss manage.py shop.tasks.send
     jasper.com openapi.tuyaeu.com carriers.judging proj.tasks.import data.remaining alerts.handle margin enabled
-    alert.window resume.queue segment over HTTP
+    alert.window resume.queue segment over HTTP my own
 """
+# Labels that others give: of a column without a name of its own, of django-celery-beat, of a row's text.
+LABELS = {"Lease seconds", "Task Name", "for run"}
 ALLOWED = set(NAMES.split()) | set(VALUES.split())
 
 
@@ -98,7 +100,7 @@ def page(browser: Client, address: str) -> str:
 def is_known(phrase: str, data: Data) -> bool:
     """Tell whether a phrase is of names, values and what stands in rows."""
     rest = [word for word in re.split(r"[ ,;]+", phrase.strip("'’")) if not is_name(word)]
-    return not rest or data.holds(" ".join(rest))
+    return not rest or phrase in LABELS or data.holds(phrase) or data.holds(" ".join(rest))
 
 
 def is_name(word: str) -> bool:
