@@ -15,13 +15,13 @@ from alerts.admin.fields import InstantField, LabelsField
 from alerts.admin.filters import SilenceQuestionFilter
 from alerts.kinds import KINDS, kind_label
 from alerts.models import Silence
-from project.kit.admin import PanelAdmin, badge, seen_at, when
+from project.kit.admin import VersionLockedForm, VersionLockMixin, badge, seen_at, when
 from project.kit.clock import database_now
 
 USUAL_LENGTH = timedelta(hours=4)
 
 
-class SilenceForm(forms.ModelForm):  # type: ignore[type-arg]
+class SilenceForm(VersionLockedForm):
     """A silence."""
 
     labels = LabelsField(
@@ -50,7 +50,7 @@ class SilenceForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Silence)
-class SilenceAdmin(PanelAdmin):
+class SilenceAdmin(VersionLockMixin):
     """The silences."""
 
     list_display = ("reason", "standing", "what", "with_labels", "begins", "ends", "created_by")

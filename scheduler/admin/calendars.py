@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import PanelAdmin
+from project.kit.admin import VersionLockMixin
 from project.kit.clock import database_now
 from scheduler.admin import cells
 from scheduler.models import Calendar, CalendarDay
@@ -79,7 +79,7 @@ class CalendarDays(admin.TabularInline):  # type: ignore[type-arg]
 
 
 @admin.register(Calendar)
-class CalendarAdmin(PanelAdmin):
+class CalendarAdmin(VersionLockMixin):
     """The calendars."""
 
     list_display = ("name", "description", "next_date")
@@ -114,7 +114,7 @@ class CalendarAdmin(PanelAdmin):
 
 
 @admin.register(CalendarDay)
-class CalendarDayAdmin(PanelAdmin):
+class CalendarDayAdmin(VersionLockMixin):
     """All dates of all calendars, also those long past."""
 
     list_display = ("date", "title", "calendar")

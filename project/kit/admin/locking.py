@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from project.kit.admin.instants import absolute
 from project.kit.admin.pages import PanelAdmin
+from project.kit.versions import version_of
 
 LOCK_FIELDS = ("expected_version", "opened_with")
 
@@ -35,7 +36,8 @@ class Difference:
 
 
 class VersionLockedForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A form of a model with a `version`, whose saver raises it by one.
+    """A form whose save is based on the version with which it was opened: the row's `version`, which its saver raises
+    by one, or what stands for it where a row has none.
 
     Attributes:
         differences: after a refused save, the fields in which the two versions differ.
@@ -50,7 +52,7 @@ class VersionLockedForm(forms.ModelForm):  # type: ignore[type-arg]
         self.differences: list[Difference] = []
         self.current: Model | None = None
         if self.instance.pk and self.fields.keys() - LOCK_FIELDS:
-            self.initial["expected_version"] = self.instance.version
+            self.initial["expected_version"] = version_of(self.instance)
             self.initial["opened_with"] = json.dumps(self._texts(self.instance), sort_keys=True)
 
     def initial_values(self, instance: Any) -> dict[str, Any]:
@@ -71,7 +73,7 @@ class VersionLockedForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def _refuse_if_stale(self) -> None:
         current = self.locked_row()
-        if current.version == self.cleaned_data.get("expected_version"):
+        if version_of(current) == self.cleaned_data.get("expected_version"):
             return
         self.current = current
         self._merge(current)
@@ -96,7 +98,7 @@ class VersionLockedForm(forms.ModelForm):  # type: ignore[type-arg]
             self.differences.append(Difference(field.label or name, _label(field, typed), _label(field, theirs), who))
             if typed == opened.get(name):
                 data[self.add_prefix(name)] = theirs
-        data[self.add_prefix("expected_version")] = str(current.version)  # type: ignore[attr-defined]
+        data[self.add_prefix("expected_version")] = str(version_of(current))
         data[self.add_prefix("opened_with")] = json.dumps(saved, sort_keys=True)
         self.data = data
 

@@ -2,14 +2,13 @@
 
 from datetime import datetime
 from typing import Any
-from zlib import crc32
 
 from django.db.models import Model
 from rest_framework import serializers
 
 from project.kit.api.resources import Creating, Patching
 from project.kit.api.serializers import RowSerializer
-from project.kit.versions import StaleVersion, column_value
+from project.kit.versions import StaleVersion, column_value, version_of
 
 
 class SaidSerializer(RowSerializer):
@@ -19,7 +18,7 @@ class SaidSerializer(RowSerializer):
 
     def get_version(self, row: Model) -> int:
         """Return the version."""
-        return _version_of(row)
+        return version_of(row)
 
 
 class Editing(Creating, Patching):
@@ -35,16 +34,11 @@ class Editing(Creating, Patching):
     def change(self, row: Model, *, expected_version: int, now: datetime) -> list[str]:
         """Write what changed of a row."""
         current = type(row)._default_manager.select_for_update().get(pk=row.pk)
-        if _version_of(current) != expected_version:
+        if version_of(current) != expected_version:
             raise StaleVersion(current)
         row.full_clean()
         row.save()
         return [name for name in _columns(row) if column_value(row, name) != column_value(current, name)]
-
-
-def _version_of(row: Model) -> int:
-    said = "\n".join(str(column_value(row, name)) for name in _columns(row))
-    return crc32(said.encode()) % 10**9  # as long as an ETag may be
 
 
 def _columns(row: Model) -> list[str]:

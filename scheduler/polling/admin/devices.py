@@ -11,14 +11,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import DASH, PanelAdmin
+from project.kit.admin import DASH, VersionLockMixin
 from scheduler.admin.cells import row_link
 from scheduler.polling.admin import cells
 from scheduler.polling.models import Card, Device
 
 
 @admin.register(Device)
-class DeviceAdmin(PanelAdmin):
+class DeviceAdmin(VersionLockMixin):
     """The devices."""
 
     list_display = ("code", "name", "cards_in_it")
