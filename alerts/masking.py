@@ -6,7 +6,8 @@ from project.kit.secrets import DOTS
 
 # Of an address the host is kept: paths and queries of webhooks hold their tokens.
 _ADDRESS = re.compile(
-    r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,30}://)(?:[^\s/?#]*@)?(?P<host>[^\s/?#\"'<>)，。；]+)[^\s\"'<>)，。；]*",
+    r"(?P<scheme>\b[a-z][a-z0-9+.-]{0,30}://)(?P<user>[^\s/?#]*@)?(?P<host>[^\s/?#\"'<>)，。；]+)"
+    r"(?P<path>[^\s\"'<>)，。；]*)",
     re.IGNORECASE,
 )
 _NAMES = (
@@ -27,8 +28,14 @@ _KNOWN = re.compile(
 
 def masked(text: str) -> str:
     """Return the text without passwords, tokens, and what follows the host of an address."""
-    text = _ADDRESS.sub(rf"\g<scheme>\g<host>/{DOTS}", text)
+    text = _ADDRESS.sub(_host_alone, text)
     for pattern in (_NAMED, _OPTION):
         text = pattern.sub(rf"\g<name>{DOTS}", text)
     text = _SCHEME.sub(rf"\g<name> {DOTS}", text)
     return _KNOWN.sub(DOTS, text)
+
+
+def _host_alone(address: re.Match[str]) -> str:
+    if address["user"] is None and address["path"] in ("", "/"):
+        return address[0]
+    return f"{address['scheme']}{address['host']}/{DOTS}"

@@ -43,6 +43,8 @@ KEPT = [
     "The token of the lease is not given any more.",
     "run:12 is over; see /admin/scheduler/taskrun/12/change/",
     "短信发送失败：余额不足。",
+    "Listening at: http://127.0.0.1:8000 (4711)",
+    "The server at http://127.0.0.1:8000/ refused.",
 ]
 
 
