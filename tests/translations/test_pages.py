@@ -38,8 +38,8 @@ VALUES = """
     jasper.com openapi.tuyaeu.com carriers.judging proj.tasks.import data.remaining alerts.handle margin enabled
     alert.window resume.queue segment over HTTP my own
 """
-# Labels that others give: of a column without a name of its own, of django-celery-beat, of a row's text.
-LABELS = {"Lease seconds", "Task Name", "for run"}
+# Labels that others give: of hidden fields, of a column without a name, of django-celery-beat, of a row's text.
+LABELS = {"Expected version", "Lease seconds", "Opened with", "Task Name", "for run"}
 ALLOWED = set(NAMES.split()) | set(VALUES.split())
 
 
