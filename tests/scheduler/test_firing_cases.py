@@ -220,7 +220,7 @@ def test_runs_that_are_late_and_not_begun_survive_an_edit_of_their_schedule() ->
 
 
 def test_a_manual_run_leaves_the_next_run_where_it_is() -> None:
-    """B27, B67: by hand at noon, planned at two: two runs, and the plan goes on as before."""
+    """B67: by hand at noon, planned at two: two runs, and the plan goes on as before."""
     schedule = make_schedule()
     due = next_run(schedule)
     operations.run_now(schedule, now=NOW, actor="ann")

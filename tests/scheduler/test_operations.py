@@ -35,7 +35,7 @@ ENDED = [(RunState.DONE, False), (RunState.CANCELLED, False), (RunState.FAILED, 
 
 
 def test_run_now_opens_a_run_beside_the_plan() -> None:
-    """B27: the next run, the version and the time of the last change stay as they are."""
+    """The next run, the version and the time of the last change stay as they are."""
     schedule = make_schedule()
     run = operations.run_now(schedule, now=LATER, actor="ann", reason="the figures are needed")
     assert (run.state, run.planned_at, run.due_at) == (RunState.PENDING, LATER, LATER)

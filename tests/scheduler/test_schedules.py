@@ -90,7 +90,7 @@ def test_what_fires_at_most_daily_queues_and_what_fires_more_often_skips(trigger
 
 
 def test_a_whole_form_posted_back_changes_nothing() -> None:
-    """B8, B18: what counts is whether a value changed, not whether it was sent."""
+    """B8: what counts is whether a value changed, not whether it was sent."""
     schedule = make_schedule(due=NOW - MINUTE, params={"a": [1, {"b": None}]}, retry_delays=[60])
     assert edit(schedule, **{name: getattr(schedule, name) for name in EDITABLE_FIELDS}) == []
     after = Schedule.objects.get(pk=schedule.pk)
