@@ -5,7 +5,9 @@ OTEL_EXPORTER_OTLP_HEADERS …
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from celery import signals
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.instrumentation.celery import CeleryInstrumentor
@@ -29,6 +31,12 @@ def begin() -> None:
     trace.set_tracer_provider(provider)
     for instrumentor in (DjangoInstrumentor(), CeleryInstrumentor(), PsycopgInstrumentor()):
         instrumentor.instrument()
+
+    def tell_the_rest(**_: Any) -> None:
+        provider.force_flush()
+
+    # A child of a worker ends without what Python does at an exit, and would take its last seconds along.
+    signals.worker_process_shutdown.connect(tell_the_rest, weak=False)
 
 
 class DiscreetExporter(SpanExporter):

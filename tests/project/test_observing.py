@@ -12,13 +12,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from django.conf import settings as project_settings
 from django.core.exceptions import ImproperlyConfigured
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 from pytest_django import Settings
 
 from project import observing
+from project.celery import app
 from project.kit.secrets import DOTS
 from project.observing.sentry import masked_within
+from project.processes import commands
+from tests.processes import Processes
 
 SECRET = "hunter2hunter2"
 METRICS_TOKEN = "the-token-of-the-collector"
@@ -134,21 +139,44 @@ def test_sentry_is_told_of_errors_with_their_ids_and_without_secrets(receiver: R
         assert secret not in str(receiver.received)
 
 
+def resources(receiver: Receiver) -> list[ResourceSpans]:
+    """Return what the collector was sent of each process."""
+    requests = [ExportTraceServiceRequest.FromString(body) for _, body in list(receiver.received)]
+    return [each for request in requests for each in request.resource_spans]
+
+
+def spans_of(told: list[ResourceSpans]) -> list[Span]:
+    return [span for each in told for scope in each.scope_spans for span in scope.spans]
+
+
 def test_a_collector_is_told_of_requests_tasks_and_queries_without_secrets(receiver: Receiver) -> None:
     perform(TRACES, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{receiver.place}")
     assert {path for path, _ in receiver.received} == {"/v1/traces"}
-    requests = [ExportTraceServiceRequest.FromString(body) for _, body in receiver.received]
-    resources = [each for request in requests for each in request.resource_spans]
-    spans = [span for each in resources for scope in each.scope_spans for span in scope.spans]
+    told = resources(receiver)
+    spans = spans_of(told)
     names = {span.name for span in spans}
     assert {"run/shop.ask", "GET healthz", "ours"} <= names
     assert any("SELECT" in name for name in names)
-    assert 'string_value: "tideline"' in str(resources[0].resource)
+    assert 'string_value: "tideline"' in str(told[0].resource)
     said = str(spans)
     assert DOTS in said
     assert "SELECT %s" in said
     for secret in (SECRET, METRICS_TOKEN):
         assert secret not in said
+
+
+@pytest.mark.slow
+def test_a_child_that_ends_after_each_task_tells_what_it_did(receiver: Receiver, processes: Processes) -> None:
+    command = f"{commands(project_settings.BASE_DIR / 'Procfile')['worker']} --max-tasks-per-child 1"
+    processes.run("worker", command, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{receiver.place}")
+    for _ in range(3):
+        app.send_task("scheduler.all_clear")
+
+    def all_are_told() -> bool:
+        names = [span.name for span in spans_of(resources(receiver))]
+        return names.count("run/scheduler.all_clear") == 3
+
+    processes.wait_until(all_are_told, what="the spans of three tasks")
 
 
 @pytest.mark.parametrize(
