@@ -9,7 +9,7 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from project.beat import SCANS
 from project.scans import mark
-from tests.scheduler.admin.panel import chief, text_of
+from tests.panel import chief, text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,8 @@ from project.kit.clock import database_now
 from project.scans import mark
 from scheduler.models import Pause, Schedule, TaskRun
 from scheduler.states import RunState
-from tests.scheduler.admin.panel import chief, listed, person, text_of
+from tests.panel import chief, listed, text_of
+from tests.scheduler.admin.desk import person
 from tests.scheduler.factories import HOUR, MINUTE, SECOND, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

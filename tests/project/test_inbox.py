@@ -17,7 +17,8 @@ from alerts.states import Severity, Telling
 from project import inbox, urls
 from project.kit.clock import database_now
 from project.models import InboxMessage
-from tests.scheduler.admin.panel import chief, person, text_of
+from tests.panel import chief, text_of
+from tests.scheduler.admin.desk import person
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from scheduler.polling.queue import Queue
 from scheduler.polling.queue.keys import key_of
 from scheduler.polling.states import ErrorClass
 from tests.alerts.factories import problem
-from tests.scheduler.admin.panel import chief
+from tests.panel import chief
 from tests.scheduler.polling.factories import HOUR, make_account, make_cards
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
 from tests.scheduler.polling.fleets import put_in_order

@@ -15,7 +15,7 @@ from django.urls import NoReverseMatch, reverse
 from project.api import RESOURCES
 from project.kit.clock import database_now
 from tests.benchmarks.panel.history import Size, fill
-from tests.scheduler.admin.panel import chief
+from tests.panel import chief
 
 pytestmark = pytest.mark.django_db
 

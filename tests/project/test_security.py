@@ -12,8 +12,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from tests.kit.api.caller import token_of, user_with
+from tests.panel import chief
 from tests.project.metrics.scraping import ADDRESS, TOKEN
-from tests.scheduler.admin.panel import chief
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "project" / "templates").rglob("*.html"))

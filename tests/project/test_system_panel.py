@@ -16,7 +16,8 @@ from project.models import ScanMark
 from project.scans import mark
 from scheduler.polling.models import CarrierAccount, Cutover
 from scheduler.polling.states import CutoverPhase
-from tests.scheduler.admin.panel import chief, person, text_of
+from tests.panel import chief, text_of
+from tests.scheduler.admin.desk import person
 from tests.scheduler.factories import HOUR, make_schedule
 
 pytestmark = pytest.mark.django_db

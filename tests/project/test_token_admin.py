@@ -15,7 +15,7 @@ from project.kit.api import tokens
 from project.kit.api.models import ApiToken
 from project.kit.clock import database_now
 from tests.kit.api.caller import Program, chief, problem_of, token_of, user_with
-from tests.quotas.admin.desk import asked_by
+from tests.panel import asked_by
 
 pytestmark = pytest.mark.django_db
 

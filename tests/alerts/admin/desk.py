@@ -3,19 +3,18 @@
 import itertools
 from typing import Any
 
-from django.contrib.auth.models import Permission, User
-from django.http import HttpResponse
-from django.test import Client
-from django.urls import reverse
-
 from alerts import delivering
 from alerts.models import Alert, Channel, Silence
 from alerts.recording import Problem, raise_alert
 from project.kit.clock import database_now
 from tests.alerts.factories import Sender, make_channel, problem
-from tests.quotas.admin.desk import HOUR, asked_by
+from tests.panel import Desk
+from tests.quotas.admin.desk import HOUR
 
 MODELS = ("alert", "channel", "delivery", "silence")
+DESK = Desk("alerts", MODELS)
+member, viewer = DESK.member, DESK.viewer
+list_of, page_of, confirm = DESK.list_of, DESK.page_of, DESK.confirm
 TOKEN = "path-with-token"
 SIGNING = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 _numbers = itertools.count(1)
@@ -54,37 +53,3 @@ def make_history(rows: int) -> None:
 def deliver(channel: Channel, send: Sender | None = None) -> None:
     """Send what waits for the channel, by a sender that says Taken unless another is given."""
     delivering.serve(channel.pk, send=send or Sender(), clock=database_now)
-
-
-# --- people and addresses ------------------------------------------------------------------------------------------
-
-
-def member(*codenames: str) -> Client:
-    """Log in somebody of the staff who has these permissions of the alerts."""
-    user = User.objects.create_user(f"colleague {next(_numbers)}", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="alerts", codename__in=codenames))
-    assert user.user_permissions.count() == len(set(codenames))
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def viewer(*codenames: str) -> Client:
-    """Log in somebody who may look at everything of the alerts, and has these permissions besides."""
-    return member(*(f"view_{model}" for model in MODELS), *codenames)
-
-
-def list_of(model: str, query: str = "") -> str:
-    """Return the address of a list."""
-    return reverse(f"admin:alerts_{model}_changelist") + query
-
-
-def page_of(row: Any, view: str = "change", *args: str) -> str:
-    """Return the address of a row's page, or of another view of it."""
-    return reverse(f"admin:alerts_{row._meta.model_name}_{view}", args=[row.pk, *args])
-
-
-def confirm(client: Client, row: Any, action: str, **values: Any) -> HttpResponse:
-    """Open the confirmation of an action, and send what it showed with these values."""
-    address = page_of(row, "action", action)
-    return client.post(address, asked_by(client.get(address), **values))

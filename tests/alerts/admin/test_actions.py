@@ -28,8 +28,8 @@ from tests.alerts.admin.desk import (
     viewer,
 )
 from tests.alerts.factories import AMBIGUOUS, PERMANENT, RETRY, Sender
-from tests.quotas.admin.desk import HOUR, asked_by
-from tests.scheduler.admin.panel import chief, listed, name_of, text_of, told
+from tests.panel import asked_by, chief, listed, name_of, text_of, told
+from tests.quotas.admin.desk import HOUR
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.http import HttpResponse
 from django.test import Client
 
 from alerts import defining
@@ -15,7 +14,7 @@ from alerts.models import Channel
 from project.kit.clock import database_now
 from project.kit.secrets import Secret
 from tests.alerts.admin.desk import SIGNING, TOKEN, list_of, make_hook, page_of, viewer
-from tests.scheduler.admin.panel import chief, posted_by, text_of, told
+from tests.panel import chief, errors_of, posted_by, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -32,12 +31,6 @@ def opened(client: Client, channel: Channel) -> dict[str, Any]:
     """Open the form of a channel, and return what the browser would post back unchanged."""
     form = posted_by(client.get(page_of(channel, "edit")), "channel_form")
     return form | {"kinds": channel.kinds}
-
-
-def errors_of(response: HttpResponse) -> dict[str, list[str]]:
-    """Return what the form says, by field."""
-    assert response.status_code == 200, told(response)
-    return {name: list(said) for name, said in response.context["adminform"].form.errors.items()}  # type: ignore[attr-defined]
 
 
 # --- adding --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from django.urls import reverse
 from alerts.recording import acknowledge, resolve_alert
 from project.kit.clock import database_now
 from tests.alerts.admin.desk import make_alert, member, viewer
-from tests.scheduler.admin.panel import listed
+from tests.panel import listed
 
 pytestmark = pytest.mark.django_db
 

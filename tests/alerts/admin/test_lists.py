@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from alerts.kinds import KINDS, NOTICES, PROBLEMS
 from alerts.models import Alert, Delivery
@@ -32,7 +31,7 @@ from tests.alerts.admin.desk import (
     viewer,
 )
 from tests.alerts.factories import PERMANENT, RETRY, Sender, problem
-from tests.scheduler.admin.panel import chief, listed, text_of
+from tests.panel import chief, listed, queries_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -40,15 +39,6 @@ pytestmark = pytest.mark.django_db
 def text_at(address: str) -> str:
     """Return the text of a page, on which what happened during the test happened now."""
     return re.sub(r"\b\d+ (s|min) ago", "now", text_of(chief().get(address)))
-
-
-def queries_of(address: str) -> list[str]:
-    """Return the SQL of a request for the page, by somebody whose permissions are known already."""
-    client = chief()
-    client.get(address)
-    with CaptureQueriesContext(connection) as captured:
-        assert client.get(address).status_code == 200, address
-    return [query["sql"] for query in captured]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -16,11 +16,10 @@ from alerts import testing
 from project.api import RESOURCES
 from tests.alerts.factories import Sender
 from tests.kit.api.caller import Program, token_of
+from tests.panel import asked_by, text_of, told
 from tests.project.permissions.pages import MODELS
 from tests.project.permissions.roles import ADMINISTRATOR, visitor
 from tests.project.permissions.scenes import SCENES, scene
-from tests.quotas.admin.desk import asked_by
-from tests.scheduler.admin.panel import text_of, told
 from tests.scheduler.polling.fleet.conftest import redis
 
 __all__ = ["redis"]

@@ -16,8 +16,9 @@ from project.timeline.rows import Rows
 from project.timeline.window import window_around
 from scheduler.models import Attempt, Fire, Schedule
 from scheduler.states import FireKind, FireOutcome, RunState
+from tests.panel import chief, name_of, text_of
 from tests.quotas.factories import make_daily, make_quota
-from tests.scheduler.admin.panel import chief, name_of, person, text_of
+from tests.scheduler.admin.desk import person
 from tests.scheduler.factories import DAY, HOUR, MINUTE, NOW, SECOND, make_calendar, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

@@ -6,20 +6,19 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.contrib.auth.models import Permission, User
-from django.http import HttpResponse
-from django.test import Client
-from django.urls import reverse
-
 from project.kit.clock import database_now
 from quotas import charging, defining
 from quotas.admission import Waiting
 from quotas.models import LedgerEntry, Quota
 from quotas.states import Kind
 from quotas.waiting import WaitingWork
+from tests.panel import Desk
 
 SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 MODELS = ("quota", "ledgerentry", "reservation", "edge", "providerreport")
+DESK = Desk("quotas", MODELS)
+member, viewer = DESK.member, DESK.viewer
+list_of, page_of, confirm = DESK.list_of, DESK.page_of, DESK.confirm
 _numbers = itertools.count(1)
 
 # Who waits, for the source that the fixture `waiting` registers.
@@ -80,44 +79,3 @@ def the_waiting(quota: Quota, limit: int) -> Sequence[WaitingWork]:
 def how_many_wait(quota_ids: Any) -> dict[int, int]:
     """Return how many wait for each of the quotas."""
     return {pk: sum(pk in work.waiting.needs for work in QUEUE) for pk in quota_ids}
-
-
-# --- people and addresses ------------------------------------------------------------------------------------------
-
-
-def member(*codenames: str) -> Client:
-    """Log in somebody of the staff who has these permissions of the quotas."""
-    user = User.objects.create_user(f"member {next(_numbers)}", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="quotas", codename__in=codenames))
-    assert user.user_permissions.count() == len(codenames)
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def viewer(*codenames: str) -> Client:
-    """Log in somebody who may look at everything of the quotas, and has these permissions besides."""
-    return member(*(f"view_{model}" for model in MODELS), *codenames)
-
-
-def list_of(model: str, query: str = "") -> str:
-    """Return the address of a list."""
-    return reverse(f"admin:quotas_{model}_changelist") + query
-
-
-def page_of(row: Any, view: str = "change", *args: str) -> str:
-    """Return the address of a row's page, or of another view of it."""
-    return reverse(f"admin:quotas_{row._meta.model_name}_{view}", args=[row.pk, *args])
-
-
-def confirm(client: Client, row: Any, action: str, **values: Any) -> HttpResponse:
-    """Open the confirmation of an action, and send what it showed with these values."""
-    address = page_of(row, "action", action)
-    return client.post(address, asked_by(client.get(address), **values))
-
-
-def asked_by(page: HttpResponse, **values: Any) -> dict[str, Any]:
-    """Return what a confirmation's page posts, filled in with these values."""
-    form = page.context["form"]  # type: ignore[attr-defined]
-    hidden = {field.name: field.value() for field in form.hidden_fields()}
-    return {"seen": page.context["seen"], "reason": "", **hidden, **values}  # type: ignore[attr-defined]

@@ -6,8 +6,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from quotas.models import Quota
+from tests.panel import chief, listed, text_of
 from tests.quotas.admin.desk import make_quota, member, viewer, wait_for
-from tests.scheduler.admin.panel import chief, listed, text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -4,13 +4,12 @@ import re
 from datetime import datetime
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from project.kit.clock import database_now
 from quotas import reserving
 from quotas.models import Edge, ProviderReport, Quota, Reservation
 from quotas.states import Verdict
+from tests.panel import chief, listed, queries_of, text_of
 from tests.quotas.admin.desk import (
     HOUR,
     MINUTE,
@@ -24,7 +23,6 @@ from tests.quotas.admin.desk import (
     viewer,
     wait_for,
 )
-from tests.scheduler.admin.panel import chief, listed, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -40,15 +38,6 @@ def make_history(rows: int) -> None:
         Edge.objects.create(quota=quota, cause="reset", available=10, at=now)
         ProviderReport.objects.create(quota=quota, at=now, limited=True, status=429)
         wait_for(quota, 50)
-
-
-def queries_of(address: str) -> list[str]:
-    """Return the SQL of a request for the page, by somebody whose permissions are known already."""
-    client = chief()
-    client.get(address)
-    with CaptureQueriesContext(connection) as captured:
-        assert client.get(address).status_code == 200, address
-    return [query["sql"] for query in captured]
 
 
 @pytest.mark.parametrize("model", MODELS)

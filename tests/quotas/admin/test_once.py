@@ -11,8 +11,8 @@ from django.test import Client
 from project.kit.clock import database_now
 from quotas import charging
 from quotas.models import LedgerEntry, Quota
-from tests.quotas.admin.desk import asked_by, charge, confirm, make_daily, make_quota, page_of
-from tests.scheduler.admin.panel import chief, text_of, told
+from tests.panel import asked_by, chief, text_of, told
+from tests.quotas.admin.desk import charge, confirm, make_daily, make_quota, page_of
 
 pytestmark = pytest.mark.django_db
 

@@ -10,9 +10,9 @@ from django.test import Client
 
 from project.kit.clock import database_now
 from quotas.models import LedgerEntry, Quota
+from tests.panel import asked_by, chief, name_of, text_of, told
 from tests.quotas.admin.desk import (
     HOUR,
-    asked_by,
     charge,
     confirm,
     list_of,
@@ -23,7 +23,6 @@ from tests.quotas.admin.desk import (
     page_of,
     viewer,
 )
-from tests.scheduler.admin.panel import chief, name_of, text_of, told
 
 pytestmark = pytest.mark.django_db
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.http import HttpResponse
 from django.test import Client
 
 from project.kit.clock import database_now
 from quotas import charging, defining
 from quotas.models import Quota
+from tests.panel import chief, errors_of, name_of, posted_by, text_of
 from tests.quotas.admin.desk import charge, list_of, make_daily, make_quota, make_rate, page_of, viewer
-from tests.scheduler.admin.panel import chief, name_of, posted_by, text_of, told
 
 pytestmark = pytest.mark.django_db
 
@@ -34,12 +33,6 @@ def empty(client: Client) -> dict[str, str]:
 def opened(client: Client, quota: Quota) -> dict[str, str]:
     """Open the form of a quota, and return what the browser would post back unchanged."""
     return posted_by(client.get(page_of(quota, "edit")), "quota_form")
-
-
-def errors_of(response: HttpResponse) -> dict[str, list[str]]:
-    """Return what the form says, by field."""
-    assert response.status_code == 200, told(response)
-    return {name: list(said) for name, said in response.context["adminform"].form.errors.items()}  # type: ignore[attr-defined]
 
 
 # --- adding --------------------------------------------------------------------------------------------------------

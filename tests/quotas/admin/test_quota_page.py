@@ -12,6 +12,7 @@ from django.urls import reverse
 from project.kit.clock import database_now
 from quotas import charging, reserving
 from quotas.models import Edge, ProviderReport, Quota
+from tests.panel import chief, text_of
 from tests.quotas.admin.desk import (
     HOUR,
     MINUTE,
@@ -24,7 +25,6 @@ from tests.quotas.admin.desk import (
     viewer,
     wait_for,
 )
-from tests.scheduler.admin.panel import chief, text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ from django.contrib.admin.models import LogEntry
 from django.http import HttpResponse
 
 from quotas.models import Edge, LedgerEntry, Quota, Reservation
+from tests.panel import text_of
 from tests.quotas.admin.desk import make_daily, make_quota, page_of, viewer, wait_for
-from tests.scheduler.admin.panel import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,8 @@ from django.test import Client
 from scheduler import operations
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import RunState
-from tests.scheduler.admin.panel import action_on, chief, confirm, list_of, name_of, page_of, person, text_of, told
+from tests.panel import chief, name_of, text_of, told
+from tests.scheduler.admin.desk import action_on, confirm, list_of, page_of, person
 from tests.scheduler.factories import DAY, NOW, events_of, make_question, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

@@ -6,18 +6,8 @@ from django.contrib.admin.models import LogEntry
 from scheduler import operations
 from scheduler.models import Approval, TaskRun
 from scheduler.states import RunState
-from tests.scheduler.admin.panel import (
-    action_on,
-    chief,
-    confirm,
-    list_of,
-    listed,
-    name_of,
-    page_of,
-    person,
-    text_of,
-    told,
-)
+from tests.panel import chief, listed, name_of, text_of, told
+from tests.scheduler.admin.desk import action_on, confirm, list_of, page_of, person
 from tests.scheduler.factories import NOW, make_question, make_run
 
 pytestmark = pytest.mark.django_db

@@ -11,18 +11,8 @@ from django.test import Client
 from project.kit.clock import database_now
 from scheduler.models import Backfill, Schedule, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
-from tests.scheduler.admin.panel import (
-    action_on,
-    chief,
-    confirm,
-    list_of,
-    listed,
-    name_of,
-    page_of,
-    person,
-    text_of,
-    told,
-)
+from tests.panel import chief, listed, name_of, text_of, told
+from tests.scheduler.admin.desk import action_on, confirm, list_of, page_of, person
 from tests.scheduler.factories import make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,9 @@ from django.contrib.admin.models import LogEntry
 from project.kit.clock import database_now
 from scheduler.admin import calendars
 from scheduler.models import Calendar, CalendarDay, Schedule
-from tests.scheduler.admin.panel import chief, list_of, listed, page_of, person, posted_by, text_of, told
-from tests.scheduler.admin.test_schedule_form import EMPTY, errors_of, opened
+from tests.panel import chief, errors_of, listed, posted_by, text_of, told
+from tests.scheduler.admin.desk import list_of, page_of, person
+from tests.scheduler.admin.test_schedule_form import EMPTY, opened
 from tests.scheduler.factories import make_calendar, make_schedule, utc
 
 pytestmark = pytest.mark.django_db

@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from project.kit.clock import database_now
 from scheduler.models import Backfill, Fire, Schedule, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
-from tests.scheduler.admin.panel import chief, list_of, listed, page_of, person, text_of
+from tests.panel import chief, listed, queries_of, text_of
+from tests.scheduler.admin.desk import list_of, page_of, person
 from tests.scheduler.factories import DAY, HOUR, MINUTE, SECOND, make_question, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
@@ -38,18 +37,6 @@ def make_history(rows: int) -> None:
         done = {"progress_done": 3, "progress_total": 4, "backfill": backfill}
         make_run(RunState.DONE, now=now, schedule=schedule, fire=fire, **done)
         make_question(now=now)
-
-
-def queries_of(address: str) -> list[str]:
-    """Return the SQL of a request for the page, by somebody whose permissions are known already."""
-    client = chief()
-    client.get(address)
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
-        response = client.get(address)
-    assert response.status_code == 200, address
-    return [query["sql"] for query in captured]
 
 
 @pytest.mark.parametrize("model", LISTS)

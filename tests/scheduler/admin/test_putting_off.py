@@ -7,7 +7,8 @@ import pytest
 from project.kit.clock import database_now
 from scheduler.models import TaskRun
 from scheduler.states import RunState
-from tests.scheduler.admin.panel import action_on, chief, confirm, person, text_of, told
+from tests.panel import chief, text_of, told
+from tests.scheduler.admin.desk import action_on, confirm, person
 from tests.scheduler.factories import DAY, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,8 @@ from project.scans import mark
 from scheduler import operations
 from scheduler.models import Attempt, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
-from tests.scheduler.admin.panel import chief, page_of, person, text_of
+from tests.panel import chief, text_of
+from tests.scheduler.admin.desk import page_of, person
 from tests.scheduler.factories import HOUR, MINUTE, NOW, SECOND, launched, make_question, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

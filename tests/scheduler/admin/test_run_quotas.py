@@ -17,8 +17,9 @@ from scheduler.operations import Resumed
 from scheduler.resuming import Resumption
 from scheduler.states import EventTrigger, RunState
 from scheduler.waits import owner_of
+from tests.panel import chief, listed, text_of, told
 from tests.quotas.factories import make_daily, make_quota, now_is, spend
-from tests.scheduler.admin.panel import action_on, chief, confirm, list_of, listed, page_of, person, text_of, told
+from tests.scheduler.admin.desk import action_on, confirm, list_of, page_of, person
 from tests.scheduler.factories import HOUR, MINUTE, events_of, make_run
 from tests.scheduler.paused_runs import hold, refused_run
 

@@ -1,17 +1,18 @@
 """The form of a schedule: what is wrong stands on its field, nothing typed is lost, nobody overwrites unawares."""
 
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.http import HttpResponse
 from django.test import Client
 from pydantic import BaseModel, SecretStr
 
 from project.kit.clock import database_now
 from scheduler import schedules
 from scheduler.models import Schedule
-from tests.scheduler.admin.panel import chief, list_of, name_of, page_of, person, posted_by, text_of, told
+from tests.panel import chief, errors_of, name_of, posted_by, text_of, told
+from tests.scheduler.admin.desk import list_of, page_of, person
 from tests.scheduler.factories import DAY, NOW, make_run, make_schedule, registered, utc
 
 pytestmark = pytest.mark.django_db
@@ -61,12 +62,6 @@ def greet(run: object) -> None:
 def opened(client: Client, schedule: Schedule) -> dict[str, str]:
     """Open the form of a schedule, and return what the browser would post back unchanged."""
     return posted_by(client.get(page_of(schedule)), "schedule_form")
-
-
-def errors_of(response: HttpResponse) -> dict[str, list[str]]:
-    """Return what the form says, by field."""
-    assert response.status_code == 200, told(response)
-    return {name: list(said) for name, said in response.context["adminform"].form.errors.items()}  # type: ignore[attr-defined]
 
 
 def added(client: Client, **values: str) -> Schedule:
@@ -137,6 +132,14 @@ def test_an_instant_is_written_and_shown_by_the_clocks_of_the_schedules_zone() -
     assert schedule.once_at == utc("2199-07-01 00:30")
     form = client.get(page_of(schedule)).context["adminform"].form
     assert 'value="2199-07-01T08:30"' in str(form["once_at"])
+
+
+def test_an_end_that_is_typed_by_clocks_east_of_utc_is_not_past_at_once() -> None:
+    zone = "Asia/Shanghai"
+    soon = (database_now() + timedelta(minutes=10)).astimezone(ZoneInfo(zone)).replace(second=0, microsecond=0)
+    typed = f"{soon:%Y-%m-%dT%H:%M}"
+    schedule = added(chief(), cron="* * * * *", timezone=zone, ends_at=typed)
+    assert (schedule.ends_at, schedule.next_run_at is None) == (soon, False)
 
 
 def test_a_time_that_the_clocks_leave_out_becomes_the_instant_after_the_gap() -> None:

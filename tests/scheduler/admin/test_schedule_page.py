@@ -10,7 +10,8 @@ from project.kit.clock import database_now
 from scheduler.admin.run_history import RUNS_SHOWN, RunHistory, history_of
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import RunState
-from tests.scheduler.admin.panel import chief, list_of, page_of, text_of
+from tests.panel import chief, text_of
+from tests.scheduler.admin.desk import list_of, page_of
 from tests.scheduler.factories import HOUR, MINUTE, NOW, SECOND, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db

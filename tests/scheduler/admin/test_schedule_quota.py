@@ -6,9 +6,10 @@ from django.test.utils import CaptureQueriesContext
 
 from project.kit.clock import database_now
 from scheduler.models import Schedule
+from tests.panel import chief, errors_of, text_of
 from tests.quotas.factories import make_daily, make_quota, spend
-from tests.scheduler.admin.panel import chief, page_of, text_of
-from tests.scheduler.admin.test_schedule_form import ADD, EMPTY, added, errors_of, opened
+from tests.scheduler.admin.desk import page_of
+from tests.scheduler.admin.test_schedule_form import ADD, EMPTY, added, opened
 from tests.scheduler.factories import make_run, make_schedule
 from tests.scheduler.paused_runs import refused_run
 

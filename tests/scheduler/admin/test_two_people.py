@@ -9,7 +9,8 @@ from django.db import connection
 
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import RunState
-from tests.scheduler.admin.panel import action_on, chief, page_of, posted_by
+from tests.panel import chief, posted_by
+from tests.scheduler.admin.desk import action_on, page_of
 from tests.scheduler.factories import make_run, make_schedule
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,7 +8,8 @@ from project.scans import mark
 from scheduler import firing
 from scheduler.models import Schedule
 from scheduler.states import RunState
-from tests.scheduler.admin.panel import chief, page_of, text_of
+from tests.panel import chief, text_of
+from tests.scheduler.admin.desk import page_of
 from tests.scheduler.factories import HOUR, MINUTE, NOW, SECOND, make_run, make_schedule, utc
 
 pytestmark = pytest.mark.django_db

@@ -3,11 +3,6 @@
 import itertools
 from typing import Any
 
-from django.contrib.auth.models import Permission, User
-from django.http import HttpResponse
-from django.test import Client
-from django.urls import reverse
-
 from project.kit.clock import database_now
 from scheduler.polling import connecting, failures
 from scheduler.polling.carriers.base import CardRef, CarrierError
@@ -18,7 +13,7 @@ from scheduler.polling.models import Card, CardChange, CardCheck, CarrierAccount
 from scheduler.polling.outcomes import Asked, Subject
 from scheduler.polling.states import CheckType, ErrorClass
 from scheduler.polling.system_settings import Settings
-from tests.quotas.admin.desk import asked_by
+from tests.panel import Desk
 from tests.scheduler.polling.factories import HOUR, MINUTE, facts, iccid, make_account, make_checks
 
 MODELS = (
@@ -36,6 +31,9 @@ MODELS = (
     "cardoperation",
     "cutover",
 )
+DESK = Desk("polling", MODELS)
+member, viewer = DESK.member, DESK.viewer
+list_of, page_of, confirm = DESK.list_of, DESK.page_of, DESK.confirm
 LISTS = tuple(model for model in MODELS if model != "pollingparams")
 KEY = "k-8f2e71-hush"
 CARRIER = "https://carrier.example.org"
@@ -92,43 +90,3 @@ def make_fleet(rows: int) -> None:
     CardChange.objects.bulk_create(
         CardChange(card=card, field="state", before="active", after="stopped", at=now) for card in cards
     )
-
-
-# --- people and addresses ------------------------------------------------------------------------------------------
-
-
-def member(*codenames: str) -> Client:
-    """Log in somebody of the staff who has these permissions of the polling."""
-    user = User.objects.create_user(f"operator {next(_numbers)}", is_staff=True)
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="polling", codename__in=codenames))
-    assert user.user_permissions.count() == len(set(codenames))
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def viewer(*codenames: str) -> Client:
-    """Log in somebody who may look at everything of the polling, and has these permissions besides."""
-    return member(*(f"view_{model}" for model in MODELS), *codenames)
-
-
-def list_of(model: str, query: str = "") -> str:
-    """Return the address of a list."""
-    return reverse(f"admin:polling_{model}_changelist") + query
-
-
-def page_of(row: Any, view: str = "change", *args: str) -> str:
-    """Return the address of a row's page, or of another view of it."""
-    return reverse(f"admin:polling_{row._meta.model_name}_{view}", args=[row.pk, *args])
-
-
-def confirm(client: Client, row: Any, action: str, **values: Any) -> HttpResponse:
-    """Open the confirmation of an action, and send what it showed with these values."""
-    address = page_of(row, "action", action)
-    return client.post(address, asked_by(client.get(address), **values))
-
-
-def errors_of(response: HttpResponse) -> dict[str, list[str]]:
-    """Return what the form says, by field."""
-    assert response.status_code == 200
-    return {name: list(said) for name, said in response.context["adminform"].form.errors.items()}  # type: ignore[attr-defined]

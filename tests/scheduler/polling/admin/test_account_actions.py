@@ -13,8 +13,7 @@ from scheduler.polling.fleet.rebuilds import Rebuild
 from scheduler.polling.models import CarrierAccount, PollingParams
 from scheduler.polling.queue import Queue, calls
 from scheduler.polling.states import ErrorClass
-from tests.quotas.admin.desk import asked_by
-from tests.scheduler.admin.panel import chief, name_of, text_of, told
+from tests.panel import asked_by, chief, name_of, text_of, told
 from tests.scheduler.polling.admin.desk import (
     confirm,
     list_of,

@@ -14,8 +14,8 @@ from scheduler.polling import defining
 from scheduler.polling.carriers.simulator import settings_for
 from scheduler.polling.models import CarrierAccount
 from scheduler.polling.states import ErrorClass
-from tests.scheduler.admin.panel import chief, posted_by, text_of, told
-from tests.scheduler.polling.admin.desk import CARRIER, KEY, errors_of, list_of, make_reached_account, page_of, viewer
+from tests.panel import chief, errors_of, posted_by, text_of, told
+from tests.scheduler.polling.admin.desk import CARRIER, KEY, list_of, make_reached_account, page_of, viewer
 from tests.scheduler.polling.factories import HOUR
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]

@@ -19,11 +19,9 @@ from scheduler.polling.fleet import lifecycle
 from scheduler.polling.models import Card, CardChange, Device
 from scheduler.polling.queue import Queue, calls
 from scheduler.polling.states import CheckType
-from tests.quotas.admin.desk import asked_by
-from tests.scheduler.admin.panel import chief, posted_by, text_of, told
+from tests.panel import asked_by, chief, errors_of, posted_by, text_of, told
 from tests.scheduler.polling.admin.desk import (
     confirm,
-    errors_of,
     list_of,
     make_failing,
     make_reached_account,

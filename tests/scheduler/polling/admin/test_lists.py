@@ -5,8 +5,6 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisAway
 
@@ -14,7 +12,7 @@ from project.kit.clock import database_now
 from scheduler.polling import connecting
 from scheduler.polling.models import CardCheck, CarrierAccount, Device
 from scheduler.polling.states import CheckType, ErrorClass
-from tests.scheduler.admin.panel import chief, listed, text_of
+from tests.panel import chief, listed, queries_of, text_of
 from tests.scheduler.polling.admin.desk import (
     LISTS,
     MODELS,
@@ -40,15 +38,6 @@ def away() -> Iterator[None]:
     with mock.patch.object(connecting, "hasty_client") as client:
         client.return_value.pipeline.side_effect = RedisAway
         yield
-
-
-def queries_of(address: str) -> list[str]:
-    """Return the SQL of a request for the page, by somebody whose permissions are known already."""
-    client = chief()
-    client.get(address)
-    with CaptureQueriesContext(connection) as captured:
-        assert client.get(address).status_code == 200, address
-    return [query["sql"] for query in captured]
 
 
 def test_a_list_asks_as_often_for_two_hundred_rows_as_for_ten_and_counts_nothing() -> None:

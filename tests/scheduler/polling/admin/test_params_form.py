@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from project.kit.clock import database_now
 from scheduler.polling import defining
 from scheduler.polling.models import CarrierAccount, PollingParams
-from tests.scheduler.admin.panel import chief, name_of, posted_by, text_of
-from tests.scheduler.polling.admin.desk import errors_of, list_of, make_reached_account, page_of, viewer
+from tests.panel import chief, errors_of, name_of, posted_by, text_of
+from tests.scheduler.polling.admin.desk import list_of, make_reached_account, page_of, viewer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 

@@ -12,8 +12,8 @@ from scheduler.polling import connecting, passing_on, requesting, scenes
 from scheduler.polling.models import CheckScene, Confirmation
 from scheduler.polling.passing_requests import YOUNG
 from scheduler.polling.states import CheckType
-from tests.scheduler.admin.panel import chief, listed, posted_by, text_of
-from tests.scheduler.polling.admin.desk import errors_of, list_of, member, page_of, put_in_order
+from tests.panel import chief, errors_of, listed, posted_by, text_of
+from tests.scheduler.polling.admin.desk import list_of, member, page_of, put_in_order
 from tests.scheduler.polling.factories import NOW, make_account, make_cards
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]

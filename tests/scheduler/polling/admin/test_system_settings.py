@@ -10,8 +10,7 @@ from scheduler.polling import system_settings
 from scheduler.polling.cutover import switching
 from scheduler.polling.models import Cutover, SystemSetting
 from scheduler.polling.system_settings import Mode
-from tests.quotas.admin.desk import asked_by
-from tests.scheduler.admin.panel import chief, name_of, text_of, told
+from tests.panel import asked_by, chief, name_of, text_of, told
 from tests.scheduler.polling.admin.desk import confirm, list_of, page_of, viewer
 
 pytestmark = pytest.mark.django_db

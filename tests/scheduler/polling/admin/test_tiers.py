@@ -7,8 +7,8 @@ from django.test import Client
 
 from scheduler.polling import defining
 from scheduler.polling.models import PollingTier
-from tests.scheduler.admin.panel import chief, listed, posted_by, text_of
-from tests.scheduler.polling.admin.desk import confirm, errors_of, list_of, page_of, viewer
+from tests.panel import chief, errors_of, listed, posted_by, text_of
+from tests.scheduler.polling.admin.desk import confirm, list_of, page_of, viewer
 from tests.scheduler.polling.factories import make_account, make_cards, make_tier
 
 pytestmark = pytest.mark.django_db
