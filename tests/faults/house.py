@@ -28,6 +28,7 @@ class House:
         self.broker = broker
         self.marks_file = folder / "marks"
         self.supervised: list[Started] = []
+        self._surroundings: list[dict[str, str]] = []  # of each that is supervised
         self.environ = {
             "REDIS_URL": broker.url,
             "TIDELINE_JOBS": "tests.demo_jobs",
@@ -51,12 +52,13 @@ class House:
     def supervise(self, *names: str, **environ: str) -> None:
         """Start processes, and start them again when they end, whenever the house is looked after."""
         self.supervised += self.start(*names, **environ)
+        self._surroundings += [environ] * len(names)
 
     def look_after(self) -> None:
         """Start again what has ended, as the supervisor of an installation does."""
         for place, process in enumerate(self.supervised):
             if not process.runs():
-                (self.supervised[place],) = self.start(process.name)
+                (self.supervised[place],) = self.start(process.name, **self._surroundings[place])
 
     def close(self) -> None:
         """Let every process finish what it has in hand, and end."""

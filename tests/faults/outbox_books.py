@@ -30,14 +30,26 @@ def id_of(events: Sequence[UUID]) -> str:
 
 
 def audit_channel(channel: Channel, taken: Sequence[str], lost_at: Sequence[datetime], patience: timedelta) -> int:
-    """Assert that the receiver took each message once that the rows call sent, none twice, and no other but those that
-    are marked unknown; that each of these was in the hand of a sender that was lost; that every event was told or is
-    marked, and no recovery before its opening. Return how many deliveries are marked.
+    """Assert what audit_told does, and that each message marked unknown was in the hand of a sender that was lost.
+    Return how many deliveries are marked.
 
     Args:
         taken: the ids that the receiver took, in their order.
         lost_at: when senders were lost.
         patience: how long a sender may have had a message in its hand.
+    """
+    unknown = audit_told(channel, taken)
+    _audit_losses(unknown.values(), lost_at, patience)
+    return sum(map(len, unknown.values()))
+
+
+def audit_told(channel: Channel, taken: Sequence[str]) -> dict[str, list[Delivery]]:
+    """Assert that the receiver took each message once that the rows call sent, none twice, and no other but those that
+    are marked unknown; that every event was told or is marked, and no recovery before its opening. Return the
+    deliveries that are marked, by the id of their message.
+
+    Args:
+        taken: the ids that the receiver took, in their order.
     """
     sent, unknown = messages_of(channel, DeliveryState.SENT), messages_of(channel, DeliveryState.UNKNOWN)
     assert len(taken) == len(set(taken)), "doubled"
@@ -46,9 +58,8 @@ def audit_channel(channel: Channel, taken: Sequence[str], lost_at: Sequence[date
     raised = Delivery.objects.filter(channel=channel, event__alert__fingerprint__startswith=RAISED)
     others = raised.exclude(state__in=[DeliveryState.SENT, DeliveryState.UNKNOWN])
     assert not list(others.values("state", "meaning", "event__title")), "neither told nor marked"
-    _audit_losses(unknown.values(), lost_at, patience)
     _audit_order(taken, sent)
-    return sum(map(len, unknown.values()))
+    return unknown
 
 
 def _audit_losses(unknown: Iterable[Sequence[Delivery]], lost_at: Sequence[datetime], patience: timedelta) -> None:

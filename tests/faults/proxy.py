@@ -1,16 +1,27 @@
-"""A TCP proxy between the processes and a server: it cuts connections, or leaves them open and swallows all bytes."""
+"""A TCP proxy between the processes and a server: it cuts connections, delays what they carry, or leaves them open and
+swallows all bytes.
+"""
 
 import selectors
 import socket
 import threading
+import time
+from collections import deque
+from pathlib import Path
 
 
 class Proxy:
-    """Forwards connections to a port of this machine until it is told otherwise."""
+    """Forwards connections to a server of this machine until it is told otherwise.
 
-    def __init__(self, target: int) -> None:
-        """Start forwarding to the port `target`."""
+    Attributes:
+        delay: seconds by which everything comes later, in either direction.
+    """
+
+    def __init__(self, target: int | Path) -> None:
+        """Start forwarding to the port or the socket `target`."""
         self._target = target
+        self.delay = 0.0
+        self._late: deque[tuple[float, socket.socket, bytes]] = deque()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._silent = threading.Event()
@@ -53,9 +64,11 @@ class Proxy:
 
     def _forward_for_ever(self) -> None:
         while not self._ended.is_set():
-            for key, _ in self._selector.select(timeout=0.05):
+            for key, _ in self._selector.select(timeout=0.005 if self._late else 0.05):
                 with self._lock:
                     self._take(key.fileobj)
+            with self._lock:
+                self._deliver_what_is_due()
 
     def _take(self, ready: object) -> None:
         if ready is self._listener:
@@ -66,7 +79,7 @@ class Proxy:
     def _connect(self) -> None:
         near, _ = self._listener.accept()
         try:
-            far = socket.create_connection(("127.0.0.1", self._target))
+            far = self._reach_target()
         except OSError:
             near.close()
             return
@@ -74,9 +87,36 @@ class Proxy:
             self._peers[side] = other
             self._selector.register(side, selectors.EVENT_READ)
 
+    def _reach_target(self) -> socket.socket:
+        if isinstance(self._target, int):
+            return socket.create_connection(("127.0.0.1", self._target))
+        far = socket.socket(socket.AF_UNIX)
+        try:
+            far.connect(str(self._target))
+        except OSError:
+            far.close()
+            raise
+        return far
+
     def _pass_on(self, side: socket.socket) -> None:
         try:
             data = side.recv(65536)
+        except OSError:
+            data = b""
+        if self._late or self.delay:  # behind what is late already, so that the order is kept
+            self._late.append((time.monotonic() + self.delay, side, data))
+        else:
+            self._send_on(side, data)
+
+    def _deliver_what_is_due(self) -> None:
+        while self._late and self._late[0][0] <= time.monotonic():
+            _, side, data = self._late.popleft()
+            if side in self._peers:
+                self._send_on(side, data)
+
+    def _send_on(self, side: socket.socket, data: bytes) -> None:
+        """Send what the side has said; if it has said goodbye, close both."""
+        try:
             if data and not self._silent.is_set():
                 self._peers[side].sendall(data)
         except OSError:
