@@ -19,6 +19,8 @@ ROOT = Path(settings.BASE_DIR)
 WRITTEN, CHANGED, GIVEN = ("python", "csv"), "diff", "console"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"`([\w./-]+\.\w+)`")
+# What these tests have from tests/settings.py; others find their own.
+OURS = ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "PYTEST_XDIST_WORKER")
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "artefacts", "node_modules", "*.png")
 
 
@@ -84,7 +86,7 @@ def give(command: str, project: Path) -> None:
     """
     python = f'"{sys.executable}"'
     line = command.replace("bin/test", f"{python} -m pytest -q -p no:cacheprovider").replace("python3 ", f"{python} ")
-    ours = {"DATABASE_URL", "REDIS_URL"} if command.startswith("bin/test") else set()
-    surroundings = {name: value for name, value in os.environ.items() if name not in ours}
+    left_out = OURS if command.startswith("bin/test") else ()
+    surroundings = {name: value for name, value in os.environ.items() if name not in left_out}
     done = subprocess.run(line, shell=True, cwd=project, env=surroundings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"

@@ -5,7 +5,6 @@ a carrier is connected as it is written there.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from project.kit.clock import database_now
 from quotas.ratelimit.windows import EVEN_SECONDS, LATE_PERCENT, MOST_WINDOWS
 from scheduler.polling import defining, dispatching, holding, policy, stepping, system_settings
 from scheduler.polling import engine as engine_module
-from scheduler.polling.carriers import registry
-from scheduler.polling.carriers.base import CarrierError, Gateway
 from scheduler.polling.carriers.client import Timeouts
 from scheduler.polling.carriers.http_json.parts import BatchCall, Call, Check, Fields, Lookup, TokenCall
 from scheduler.polling.carriers.http_json.settings import (
@@ -41,7 +38,6 @@ from scheduler.polling.params import DEFAULTS
 from scheduler.polling.queue.keys import NAMES, TRAFFIC
 from scheduler.polling.settler import MOST_CARDS
 from scheduler.polling.states import OF_THE_ACCOUNT, TOLD_AT_ONCE, CheckType, ErrorClass
-from tests.scheduler.polling.carriers.gateways import asked, card
 from tests.scheduler.polling.factories import make_tier
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
 from tests.scheduler.polling.fleets import claimed, poller, wait_until
@@ -124,28 +120,6 @@ def test_the_example_imports_its_cards_asks_about_them_and_finds_what_the_page_s
     shown = Card.objects.values_list("iccid", "state", "real_name_state", "package", "allowance_bytes").order_by("pk")
     assert [(*words, f"{allowance:,}") for *words, allowance in shown] == rows_after("what the pages show then")
     assert carrier.stats()["calls"]["usage"] < 3 * carrier.stats()["calls"]["status"]
-
-
-def test_the_adapter_of_the_page_asks_stops_and_tells_what_went_wrong(
-    carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: dict[str, Any] = {"__name__": "acme"}
-    exec(block("python"), written)  # noqa: S102 - our own page
-    monkeypatch.setattr(registry, "KINDS", {**registry.KINDS, "acme": written["ACME"]})
-    settings, credentials = {"base_url": f"{carrier.url}/main"}, credentials_for(AccountPlan(), token=True)
-
-    async def work(gateway: Gateway) -> list[Any]:
-        there, gone = card(), replace(card(), iccid="89860000000000000004")
-        values = [(await gateway.ask(check, there)).value for check in (CheckType.CARD_STATUS, CheckType.USAGE)]
-        await gateway.stop(there)
-        with pytest.raises(CarrierError) as missing:
-            await gateway.ask(CheckType.USAGE, gone)
-        return [*values, missing.value.error_class]
-
-    state, used, error = asked(settings, credentials, work, kind="acme")
-    assert (state, error) == ("active", ErrorClass.CARD_MISSING)
-    assert used >= 0
-    assert carrier.stats()["calls"]["stop"] == 1
 
 
 # --- every setting of http_json --------------------------------------------------------------------------------
