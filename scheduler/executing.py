@@ -50,43 +50,86 @@ def execute_hint(claims: Sequence[Claim], worker: ThisWorker, clock: Callable[[]
     Args:
         clock: tells the database's present instant.
     """
-    began = time.monotonic()
+    line = _Line(claims, worker)
     if len(claims) > 1:
         patience = running.lease_seconds().total_seconds()
         outlast(lambda: running.keep_launched(claims, now=clock()), seconds=patience)
-    for position, claim in enumerate(claims):
-        if worker.signals.stopping or time.monotonic() - began > HINT_SECONDS:
-            running.give_back(claims[position:])
-            return
-        execute(claim, worker, clock)
+    claim, run = line.next(), None
+    while claim is not None:
+        claim, run = _execute_safely(claim, run, line, worker, clock)
+    if line.waiting:
+        running.give_back(line.waiting)
+
+
+class _Line:
+    """The runs of a hint that wait for their turn. When they turn out long, or the worker is stopping, none is next,
+    and those that are left go to other workers.
+    """
+
+    def __init__(self, claims: Sequence[Claim], worker: ThisWorker) -> None:
+        self.waiting = list(claims)
+        self._signals, self._began = worker.signals, time.monotonic()
+
+    def next(self) -> Claim | None:
+        """Take the next one out of the line, if it may have its turn here."""
+        if not self.waiting or self._signals.stopping or time.monotonic() - self._began > HINT_SECONDS:
+            return None
+        return self.waiting.pop(0)
+
+
+# Which run of the hint is next, and itself where it was begun together with the end of the one before.
+_Next = tuple[Claim | None, TaskRun | None]
 
 
 def execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> None:
-    """Execute the claimed run if the claim still holds; its rows say how it went.
+    """Execute the claimed run if the claim still holds; its rows say how it went."""
+    _execute_safely(claim, None, _Line([], worker), worker, clock)
 
-    However this ends, the run is not left behind as running: while the worker lives, its heartbeat would keep it so.
+
+def _execute_safely(
+    claim: Claim, run: TaskRun | None, line: _Line, worker: ThisWorker, clock: Callable[[], datetime]
+) -> _Next:
+    """However this ends, the run is not left behind as running: while the worker lives, its heartbeat would keep it
+    so.
     """
     with bound_contextvars(run=claim.run_id):
         try:
-            _execute(claim, worker, clock)
+            return _execute(claim, run, line, worker, clock)
         except BaseException as error:
             detail = f"Its execution broke off ({type(error).__name__})."
             outlast(lambda: rescuing.free_attempt(claim, now=clock(), detail=detail), seconds=float("inf"))
             raise
 
 
-def _execute(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> None:
+def _execute(
+    claim: Claim, run: TaskRun | None, line: _Line, worker: ThisWorker, clock: Callable[[], datetime]
+) -> _Next:
     patience = running.lease_seconds().total_seconds()
-    run = outlast(lambda: _begin(claim, worker, clock), seconds=patience)
+    run = run or outlast(lambda: _begin(claim, worker, clock), seconds=patience)
     if run is None:
         logger.debug("hint for run #%s is out of date", claim.run_id)
-        return
+        return line.next(), None
     with bound_contextvars(attempt=run.attempt_count, schedule=run.schedule_id):
         outcome = _attempt(run, worker, clock)
-    if outcome is None or not outlast(lambda: running.settle(run, outcome, now=clock()), seconds=patience):
+    following = line.next()
+    settled, begun = _settle(run, outcome, following, worker, clock) if outcome is not None else (False, None)
+    if not settled:
         logger.warning("run #%s: this attempt was interrupted, its outcome does not count", run.pk)
         detail = "The lease or the database was away for too long."
         outlast(lambda: rescuing.free_attempt(claim, now=clock(), detail=detail), seconds=patience)
+    return following, begun
+
+
+def _settle(
+    run: TaskRun, outcome: Outcome, following: Claim | None, worker: ThisWorker, clock: Callable[[], datetime]
+) -> tuple[bool, TaskRun | None]:
+    """Settle the run, and begin the following one with it where that can be one round trip."""
+    patience = running.lease_seconds().total_seconds()
+    if following is None or not running.may_settle_and_begin(run, outcome, following):
+        return outlast(lambda: running.settle(run, outcome, now=clock()), seconds=patience), None
+    worker.signals.note_begun()
+    me = worker.as_worker()
+    return outlast(lambda: running.settle_and_begin(run, outcome, following, me, now=clock()), seconds=patience)
 
 
 def _begin(claim: Claim, worker: ThisWorker, clock: Callable[[], datetime]) -> TaskRun | None:

@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
-from project.kit.prepared import Statement
-from scheduler import attention, notices
+from project.kit.prepared import execute_together
+from scheduler import attention, notices, transition_statements
 from scheduler.models import TaskRun
 from scheduler.states import AttemptOutcome, EventTrigger, RunState, sources_of
+from scheduler.transition_statements import NO_CANCEL_ASKED, UNENDED, Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +81,20 @@ def move(
         columns: further columns of the run to set in the same statement.
     """
     written = {**_columns_on_entering(to, now), "state": to, "reason": reason, **(columns or {})}
-    allowed = sources_of(to).intersection(sources) if sources is not None else sources_of(to)
-    guard = NO_CANCEL_ASKED if unless_cancel_asked else UNENDED
-    claims = list(claims)
-    statement = _moving(len(claims) == 1, guard, tuple(written), tuple(counting), closing=attempt_end is not None)
-    values = [
-        *_claimed(claims),
-        _array(allowed),
-        *_prepared(written),
-        *(_ended(attempt_end, now) if attempt_end is not None else ()),
-        *(now, to, trigger, actor, reason),
-    ]
+    call = transition_statements.moving(
+        list(claims),
+        written,
+        sources_of(to).intersection(sources) if sources is not None else sources_of(to),
+        guard=NO_CANCEL_ASKED if unless_cancel_asked else UNENDED,
+        counting=tuple(counting),
+        end=attempt_end,
+        event=(now, to, trigger, actor, reason),
+    )
     tell = _teller(to, trigger, actor, ended="finished_at" in written)
     if tell is None:
-        return _moved_by(statement, values)
+        return _moved_by(call)
     with transaction.atomic():
-        moved = _moved_by(statement, values)
+        moved = _moved_by(call)
         tell([run.run_id for run in moved], reason, now)
     return moved
 
@@ -110,10 +110,10 @@ def _teller(
     return None
 
 
-def _moved_by(statement: Statement, values: Sequence[Any]) -> list[Moved]:
+def _moved_by(call: Call) -> list[Moved]:
     with connection.cursor() as cursor:
-        statement.execute(cursor, values)
-        return [Moved(run_id, RunState(state), attempt) for run_id, state, attempt in cursor.fetchall()]
+        execute_together(cursor, call)
+        return _moved(cursor)
 
 
 def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime) -> TaskRun | None:
@@ -123,39 +123,54 @@ def begin(claim: Claim, worker: Worker, *, now: datetime, lease_until: datetime)
     again after its attempt has ended, when the run waits for a later time under the same token: it is not launched.
     Where people asked for that, they are told in the same transaction.
     """
-    written = {
-        "state": RunState.RUNNING,
-        "reason": "",
-        "due_at": None,
-        "deadline_at": None,
-        "lease_owner": worker.name,
-        "lease_pid": worker.pid,
-        "lease_expires_at": lease_until,
-    }
-    values = [
-        *_claimed([claim]),
-        _array(sources_of(RunState.RUNNING)),
-        *_prepared(written),
-        now,
-        *(worker.name, worker.pid, now),
-        *(now, RunState.RUNNING, EventTrigger.WORKER, worker.name, ""),
-    ]
-    statement = _beginning(tuple(written))
+    call = transition_statements.beginning(claim, worker, now, lease_until)
     notice = notices.wanted_on_entering(RunState.RUNNING)
     if notice is None:
-        return _begun_by(statement, values)
+        return _begun_by(call)
     with transaction.atomic():
-        run = _begun_by(statement, values)
+        run = _begun_by(call)
         if run is not None and run.attempt_count == 1:  # begun anew, after a pause or a failure, it is the same run
             notices.tell_of_runs(notice, [run.pk], "", now)
     return run
 
 
-def _begun_by(statement: Statement, values: Sequence[Any]) -> TaskRun | None:
+def _begun_by(call: Call) -> TaskRun | None:
     with connection.cursor() as cursor:
-        statement.execute(cursor, values)
-        row = cursor.fetchone()
-    return _as_run(row) if row else None
+        execute_together(cursor, call)
+        return _begun(cursor)
+
+
+def finish_and_begin(
+    finished: Claim,
+    end: AttemptEnd,
+    result: Any,
+    following: Claim,
+    worker: Worker,
+    *,
+    now: datetime,
+    lease_until: datetime,
+) -> tuple[bool, TaskRun | None]:
+    """Move a running run to DONE and the next one, which is launched, to RUNNING, in one round trip and one
+    transaction; return whether the first moved, and the second if it did. Nobody is told: see `is_told_of_success`.
+
+    Raises:
+        IntegrityError: another run of the next one's key still runs; neither has moved.
+    """
+    written = {**_columns_on_entering(RunState.DONE, now), "state": RunState.DONE, "reason": "", "result": result}
+    event = (now, RunState.DONE, EventTrigger.JOB, "", "")
+    finishing = transition_statements.moving(
+        [finished], written, [RunState.RUNNING], guard=UNENDED, counting=(), end=end, event=event
+    )
+    with connection.cursor() as cursor:
+        execute_together(cursor, finishing, transition_statements.beginning(following, worker, now, lease_until))
+        moved = bool(_moved(cursor))
+        cursor.nextset()
+        return moved, _begun(cursor)
+
+
+def is_told_of_success() -> bool:
+    """Tell whether anybody wants to know of runs that begin, or that are done."""
+    return any(notices.wanted_on_entering(state) for state in (RunState.RUNNING, RunState.DONE))
 
 
 def _columns_on_entering(to: RunState, now: datetime) -> dict[str, Any]:
@@ -171,121 +186,10 @@ def _columns_on_entering(to: RunState, now: datetime) -> dict[str, Any]:
     return columns
 
 
-# --- the statements --------------------------------------------------------------------------------------------
-
-UNENDED = "run.finished_at IS NULL"
-LAUNCHED = "run.finished_at IS NULL AND run.due_at IS NOT NULL AND run.lease_expires_at IS NOT NULL"
-NO_CANCEL_ASKED = "run.finished_at IS NULL AND run.cancel_requested_at IS NULL"
-
-# Locked in the order of ids, so that two bulk transitions cannot wait for each other.
-_CANDIDATE = (
-    "candidate AS ("
-    " SELECT run.id, run.state, run.due_at FROM scheduler_taskrun AS run"
-    " JOIN {claims} AS claim (id, token) ON claim.id = run.id"
-    " WHERE run.state = ANY(%s) AND {guard}"
-    " AND (claim.token IS NULL OR claim.token = run.lease_token)"
-    " ORDER BY run.id FOR UPDATE OF run)"
-)
-_ONE_CLAIM = "(VALUES (%s::bigint, %s::bigint))"
-_MANY_CLAIMS = "unnest(%s::bigint[], %s::bigint[])"
-_MOVED = (
-    "moved AS (UPDATE scheduler_taskrun AS run SET {assignments} FROM candidate WHERE run.id = candidate.id"
-    " RETURNING {returned}, candidate.state AS from_state, candidate.due_at AS was_due_at)"
-)
-_OPENED = (
-    "opened AS (INSERT INTO scheduler_attempt"
-    " (run_id, number, token, worker, pid, due_at, started_at, outcome, error, traceback, output)"
-    " SELECT id, attempt_count, lease_token, %s, %s, was_due_at, %s, '', '', '', '' FROM moved)"
-)
-_CLOSED = (
-    "closed AS (UPDATE scheduler_attempt AS attempt"
-    " SET finished_at = %s, outcome = %s, error = %s, traceback = %s,"
-    " output = COALESCE(%s, attempt.output) FROM moved"
-    " WHERE attempt.run_id = moved.id AND attempt.number = moved.attempt_count"
-    " AND attempt.finished_at IS NULL)"
-)
-_NOTED = (
-    "noted AS (INSERT INTO scheduler_runevent"
-    " (run_id, at, from_state, to_state, trigger, actor, reason, attempt)"
-    " SELECT id, %s, from_state, %s, %s, %s, %s, NULLIF(attempt_count, 0) FROM moved ORDER BY id)"
-)
+def _moved(cursor: CursorWrapper) -> list[Moved]:
+    return [Moved(run_id, RunState(state), attempt) for run_id, state, attempt in cursor.fetchall()]
 
 
-@functools.cache
-def _moving(one: bool, guard: str, columns: tuple[str, ...], counting: tuple[str, ...], *, closing: bool) -> Statement:
-    steps = [
-        _CANDIDATE.format(claims=_ONE_CLAIM if one else _MANY_CLAIMS, guard=guard),
-        _MOVED.format(assignments=_assignments(columns, counting), returned="run.id, run.attempt_count"),
-        *([_CLOSED] if closing else []),
-        _NOTED,
-    ]
-    return _statement(steps, "id, from_state, attempt_count")
-
-
-@functools.cache
-def _beginning(columns: tuple[str, ...]) -> Statement:
-    run = [str(field.column) for field in TaskRun._meta.concrete_fields]
-    assignments = f"{_assignments(columns, ('attempt_count',))}, started_at = COALESCE(run.started_at, %s)"
-    steps = [
-        _CANDIDATE.format(claims=_ONE_CLAIM, guard=LAUNCHED),
-        _MOVED.format(assignments=assignments, returned=", ".join(f"run.{name}" for name in run)),
-        _OPENED,
-        _NOTED,
-    ]
-    return _statement(steps, ", ".join(run))
-
-
-def _statement(steps: Sequence[str], returned: str) -> Statement:
-    return Statement(f"WITH {', '.join(steps)} SELECT {returned} FROM moved ORDER BY id")  # noqa: S608 - names only
-
-
-def _assignments(columns: tuple[str, ...], counting: tuple[str, ...]) -> str:
-    written = [f"{_field(name).column} = %s" for name in columns]
-    return ", ".join(written + [f"{name} = run.{name} + 1" for name in counting])
-
-
-# --- their values ----------------------------------------------------------------------------------------------
-
-
-def _claimed(claims: Sequence[Claim]) -> list[Any]:
-    if len(claims) == 1:
-        return [claims[0].run_id, claims[0].token]
-    return [
-        _array(claim.run_id for claim in claims),
-        _array("NULL" if claim.token is None else claim.token for claim in claims),
-    ]
-
-
-def _array(values: Iterable[object]) -> str:
-    """Return the array as PostgreSQL writes it, for values that need no quotes; a tenth of what the driver needs."""
-    return f"{{{','.join(map(str, values))}}}"
-
-
-def _prepared(columns: Mapping[str, Any]) -> list[Any]:
-    return [_field(name).get_db_prep_save(value, connection) for name, value in columns.items()]
-
-
-def _ended(end: AttemptEnd, now: datetime) -> list[Any]:
-    return [now, end.outcome, end.error, end.traceback, end.output]
-
-
-@functools.cache
-def _field(name: str) -> Any:
-    return TaskRun._meta.get_field(name)
-
-
-# --- and their rows --------------------------------------------------------------------------------------------
-
-
-def _as_run(row: Sequence[Any]) -> TaskRun:
-    """Return the run of a row with all of its columns in the model's order."""
-    values = list(row)
-    for position, convert in _converters():
-        values[position] = convert(values[position], None, connection)
-    return TaskRun.from_db(connection.alias, [field.attname for field in TaskRun._meta.concrete_fields], values)
-
-
-@functools.cache
-def _converters() -> list[tuple[int, Callable[..., Any]]]:
-    fields = enumerate(TaskRun._meta.concrete_fields)
-    return [(position, field.from_db_value) for position, field in fields if hasattr(field, "from_db_value")]
+def _begun(cursor: CursorWrapper) -> TaskRun | None:
+    row = cursor.fetchone()
+    return transition_statements.as_run(row) if row else None

@@ -27,26 +27,16 @@ class Statement:
     def __init__(self, text: str) -> None:
         self.text = text
         count = text.count("%s")
-        name = f"tideline_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        self._name = name
-        self._prepare = f"PREPARE {name} AS {text % tuple(f'${number + 1}' for number in range(count))}"
-        self._execute = f"EXECUTE {name} ({', '.join(['%s'] * count)})"
+        self._name = f"tideline_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        self._prepare = f"PREPARE {self._name} AS {text % tuple(f'${number + 1}' for number in range(count))}"
+        self.call = f"EXECUTE {self._name} ({', '.join(['%s'] * count)})"
 
     def execute(self, cursor: CursorWrapper, values: Sequence[Any]) -> None:
         """Execute it; within a transaction as it is, since an error there would spoil what went before."""
-        if _sessions_are_lent or connection.in_atomic_block:
-            cursor.execute(self.text, values)
-            return
-        self._prepare_once(cursor)
-        try:
-            cursor.execute(self._execute, values)
-        except DatabaseError as error:
-            if not isinstance(error.__cause__, InvalidSqlStatementName):
-                raise
-            _prepare_no_more()
-            cursor.execute(self.text, values)
+        execute_together(cursor, (self, values))
 
-    def _prepare_once(self, cursor: CursorWrapper) -> None:
+    def prepare_once(self, cursor: CursorWrapper) -> None:
+        """Have the cursor's session know it by its name."""
         names = _prepared.setdefault(connection.connection, set())
         if self._name in names:
             return
@@ -56,6 +46,27 @@ class Statement:
             if not isinstance(error.__cause__, DuplicatePreparedStatement):
                 raise
         names.add(self._name)
+
+
+def execute_together(cursor: CursorWrapper, *calls: tuple[Statement, Sequence[Any]]) -> None:
+    """Execute statements, each with its values, in one round trip and one transaction: all of them or none.
+
+    The cursor has the rows of the first; its `nextset` leads on to those of the next.
+    """
+    values = [value for _, own in calls for value in own]
+    as_they_are = "; ".join(statement.text for statement, _ in calls)
+    if _sessions_are_lent or connection.in_atomic_block:
+        cursor.execute(as_they_are, values)
+        return
+    for statement, _ in calls:
+        statement.prepare_once(cursor)
+    try:
+        cursor.execute("; ".join(statement.call for statement, _ in calls), values)
+    except DatabaseError as error:
+        if not isinstance(error.__cause__, InvalidSqlStatementName):
+            raise
+        _prepare_no_more()
+        cursor.execute(as_they_are, values)
 
 
 def _prepare_no_more() -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import ProgrammingError, connection, transaction
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 
 from project.kit import prepared
-from project.kit.prepared import Statement
+from project.kit.prepared import Statement, execute_together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,3 +78,32 @@ def test_two_statements_never_share_a_name() -> None:
 def test_an_error_of_the_statement_itself_is_passed_on() -> None:
     with pytest.raises(ProgrammingError), connection.cursor() as cursor:
         Statement("SELECT no_such_column + %s::int").execute(cursor, [1])
+
+
+def test_statements_together_give_their_rows_one_after_another() -> None:
+    for _ in range(2):
+        with connection.cursor() as cursor:
+            execute_together(cursor, (SUM, [2, 3]), (Statement("SELECT %s::text"), ["two"]))
+            assert cursor.fetchall() == [(5,)]
+            assert cursor.nextset()
+            assert cursor.fetchall() == [("two",)]
+    assert len(prepared_texts()) == 2
+
+
+def test_of_statements_together_none_is_done_when_one_fails() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE noted (number int CHECK (number > 0))")
+        note = Statement("INSERT INTO noted VALUES (%s)")
+        with pytest.raises(IntegrityError):
+            execute_together(cursor, (note, [1]), (note, [-1]))
+        cursor.execute("SELECT count(*) FROM noted")
+        assert cursor.fetchone() == (0,)
+
+
+def test_statements_together_survive_a_pooler_that_lends_another_session() -> None:
+    both = (SUM, [2, 3]), (Statement("SELECT %s::int"), [7])
+    with connection.cursor() as cursor:
+        execute_together(cursor, *both)
+        cursor.execute("DEALLOCATE ALL")
+        execute_together(cursor, *both)
+        assert cursor.fetchall() == [(5,)]
