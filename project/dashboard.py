@@ -23,7 +23,7 @@ from alerts.models import Alert
 from project import polling_panel, system_panel, timeline
 from project.first_steps import steps_for
 from project.health import ScanState, scan_states
-from project.kit.admin import badge, when
+from project.kit.admin import badge, row_link, short, when
 from project.kit.clock import database_now
 from quotas.admin import cells as quota_cells
 from quotas.admin import questions as quota_questions
@@ -144,7 +144,7 @@ def _latest_failures(now: datetime) -> QuerySet[TaskRun]:
 def _failure_line(run: TaskRun, now: datetime) -> dict[str, SafeString]:
     return {
         "run": cells.run_link(run.pk, f"#{run.pk} {run.name}"),
-        "reason": cells.short(run.reason, 120),
+        "reason": short(run.reason, 120),
         "at": when(run.finished_at, now),
     }
 
@@ -185,7 +185,7 @@ def _short_quota_lines(now: datetime) -> list[dict[str, Any]]:
 
 def _quota_line(quota: Quota, waiting: int, now: datetime) -> dict[str, Any]:
     return {
-        "quota": quota_cells.row_link(quota),
+        "quota": row_link(quota),
         "bar": quota_cells.bar(quota, now),
         "verdict": quota_cells.verdict_badges(quota),
         "waiting": quota_cells.waiting(waiting, quota.waited_since, now),

@@ -10,8 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from redis import RedisError
 
-from project.kit.admin import DASH, when
-from scheduler.admin.cells import row_link
+from project.kit.admin import DASH, row_link, when
 from scheduler.polling import accounts, connecting, policy, stats
 from scheduler.polling.admin import cells
 from scheduler.polling.admin.cutovers import phase_badge

@@ -12,7 +12,7 @@ from alerts.families import counted_under
 from alerts.kinds import kind_label
 from alerts.models import Alert, Delivery, Event
 from alerts.states import AlertState
-from project.kit.admin import when
+from project.kit.admin import row_link, when
 
 EVENTS_SHOWN = 20
 CHILDREN_SHOWN = 50
@@ -55,7 +55,7 @@ def _facts(alert: Alert, now: datetime) -> list[tuple[str, Any]]:
         (_("last"), when(alert.last_at, now)),
         (_("occurrences"), f"{alert.count:,}"),
         (_("told"), cells.told(alert, now)),
-        (_("part of"), cells.row_link(alert.parent) if alert.parent else ""),
+        (_("part of"), row_link(alert.parent) if alert.parent else ""),
         (_("open alerts under it"), f"{under:,}" if under else ""),
         (_("handled by"), alert.handler),
         (_("resolved"), when(alert.resolved_at, now) if resolved else ""),
@@ -84,7 +84,7 @@ def _event_line(event: Event, now: datetime) -> dict[str, Any]:
 
 def _delivery_line(delivery: Delivery, now: datetime) -> dict[str, Any]:
     return {
-        "channel": cells.row_link(delivery.channel),
+        "channel": row_link(delivery.channel),
         "badge": cells.delivery_badge(delivery),
         "code": delivery.code,
         "meaning": delivery.meaning,
@@ -95,7 +95,7 @@ def _delivery_line(delivery: Delivery, now: datetime) -> dict[str, Any]:
 
 def _alert_line(alert: Alert, now: datetime) -> dict[str, Any]:
     return {
-        "alert": cells.row_link(alert),
+        "alert": row_link(alert),
         "badges": format_html("{} {}", cells.severity_badge(alert.severity), cells.state_badge(alert)),
         "first": when(alert.first_at, now),
         "last": when(alert.last_at, now),

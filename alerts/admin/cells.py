@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _
 from alerts.channels.registry import FORMATS
 from alerts.models import Alert, Channel, Delivery, DeliveryTry, Event
 from alerts.states import AlertState, DeliveryOutcome, DeliveryState, Severity, Telling
-from project.kit.admin import DASH, badge, when
+from project.kit.admin import DASH, badge, short, when
 
 SEVERITY_COLOURS = {Severity.INFO: "blue", Severity.WARNING: "amber", Severity.CRITICAL: "red"}
 STATE_COLOURS = {AlertState.OPEN: "red", AlertState.ACKNOWLEDGED: "violet", AlertState.RESOLVED: "green"}
@@ -39,19 +38,6 @@ OUTCOME_COLOURS = {
     DeliveryOutcome.RETRY: "amber",
     DeliveryOutcome.AMBIGUOUS: "amber",
 }
-
-
-def row_link(row: Model, text: str = "") -> SafeString:
-    """Return a link to the page of a row, under its own name unless another text is given."""
-    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
-    return format_html('<a href="{}">{}</a>', address, text or str(row))
-
-
-def short(text: str, limit: int = 90) -> SafeString:
-    """Return the beginning of a text, with all of it on hover."""
-    if len(text) <= limit:
-        return format_html("{}", text)
-    return format_html('<span title="{}">{}…</span>', text, text[:limit].rsplit(" ", 1)[0])
 
 
 def severity_badge(severity: str) -> SafeString:

@@ -134,9 +134,7 @@ class ChannelForm(VersionLockedForm):
         try:
             defining.check(self.instance, current)
         except ValidationError as refusal:
-            for name, sentences in refusal.message_dict.items():
-                if name not in self.errors:
-                    self.add_error(name if name in self.fields else None, sentences)
+            self.add_refusals(refusal)
 
     def _typed(self, name: str) -> str:
         """Return what was typed; the kinds are posted by several fields."""

@@ -12,7 +12,7 @@ from alerts.admin import cells
 from alerts.kinds import kind_label
 from alerts.models import Channel, Delivery, DeliveryTry
 from alerts.states import DeliveryState
-from project.kit.admin import when
+from project.kit.admin import row_link, when
 
 DELIVERIES_SHOWN = 30
 # Counted no further: so many that wait are many.
@@ -104,7 +104,7 @@ def _delivery_line(delivery: Delivery, now: datetime) -> dict[str, Any]:
     return {
         "at": when(event.at, now),
         "telling": cells.telling_badge(event),
-        "about": cells.row_link(event.alert, event.title) if event.alert else event.title,
+        "about": row_link(event.alert, event.title) if event.alert else event.title,
         "badge": cells.delivery_badge(delivery),
         "due": when(delivery.ended_at or delivery.due_at, now),
         "meaning": _("Told in a digest.") if delivery.told_by_id else delivery.meaning,

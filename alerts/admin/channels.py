@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -23,6 +22,7 @@ from project.kit.admin import (
     ObjectAction,
     ReasonForm,
     seen_at,
+    short,
     when,
 )
 from project.kit.admin.object_actions import Refused
@@ -73,7 +73,7 @@ class ChannelAdmin(EditedApartMixin):
     @admin.display(description=gettext_lazy("kinds"))
     def what(self, channel: Channel) -> SafeString:
         """Of what it is told."""
-        return cells.short(", ".join(map(kind_label, channel.kinds)) or _("every problem"), 60)
+        return short(", ".join(map(kind_label, channel.kinds)) or _("every problem"), 60)
 
     @admin.display(description=gettext_lazy("from"))
     def level(self, channel: Channel) -> SafeString:
@@ -88,7 +88,7 @@ class ChannelAdmin(EditedApartMixin):
     @admin.display(description=gettext_lazy("last error"))
     def error(self, channel: Channel) -> SafeString:
         """What went wrong last."""
-        return cells.short(channel.last_error, 60)
+        return short(channel.last_error, 60)
 
     # --- the page ----------------------------------------------------------------------------------------------
 
@@ -96,15 +96,10 @@ class ChannelAdmin(EditedApartMixin):
         """Return what the page shows of a channel."""
         return {
             "channel": row,
-            "actions": [*self.offered_actions(request, row), *self._links(request, row)],
+            "actions": [*self.offered_actions(request, row), *self.edit_links(request, row)],
             "refresh_seconds": REFRESH_SECONDS,
             **channel_page.overview(row, seen_at(row)),
         }
-
-    def _links(self, request: HttpRequest, row: Channel) -> list[dict[str, Any]]:
-        if not self.has_change_permission(request, row):
-            return []
-        return [{"label": _("Edit"), "tone": "", "url": reverse(f"admin:{self._url_name('edit')}", args=[row.pk])}]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Say that nobody may: a channel stays with what it was told, and is turned off."""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from alerts.admin import cells
 from alerts.admin.filters import ChannelFilter
 from alerts.models import Delivery
-from project.kit.admin import HistoryAdmin, seen_at, when
+from project.kit.admin import HistoryAdmin, row_link, seen_at, short, when
 
 
 @admin.register(Delivery)
@@ -40,13 +40,13 @@ class DeliveryAdmin(HistoryAdmin):
     def tells(self, delivery: Delivery) -> SafeString:
         """What it tells."""
         event = delivery.event
-        about = cells.row_link(event.alert, event.title) if event.alert else event.title
+        about = row_link(event.alert, event.title) if event.alert else event.title
         return format_html("{} {}", cells.telling_badge(event), about)
 
     @admin.display(description=gettext_lazy("channel"))
     def channel_name(self, delivery: Delivery) -> SafeString:
         """To whom."""
-        return cells.row_link(delivery.channel)
+        return row_link(delivery.channel)
 
     @admin.display(description=gettext_lazy("state"))
     def standing(self, delivery: Delivery) -> SafeString:
@@ -56,7 +56,7 @@ class DeliveryAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("what that means"))
     def why(self, delivery: Delivery) -> SafeString:
         """What the answer means."""
-        return cells.short(delivery.meaning)
+        return short(delivery.meaning)
 
     @admin.display(description=gettext_lazy("ended, or due"))
     def ends(self, delivery: Delivery) -> SafeString:

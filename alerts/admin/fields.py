@@ -1,6 +1,5 @@
 """Form fields of the alerts: instants on the viewer's clocks, labels, and kinds to choose from."""
 
-import json
 import re
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -8,8 +7,10 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from alerts.kinds import KINDS, NOTICES, PROBLEMS, kind_label
+from project.kit.admin import TextsField
 
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,49}")
 
@@ -22,25 +23,10 @@ class InstantField(forms.DateTimeField):
         super().__init__(**{"widget": widget, **kwargs})
 
 
-class LabelsField(forms.JSONField):
-    """A JSON object of texts, shown with its lines indented; nothing typed is an object without labels."""
+class LabelsField(TextsField):
+    """The labels of an event."""
 
-    widget = forms.Textarea(attrs={"rows": 3, "class": "code", "spellcheck": "false", "autocomplete": "off"})
-
-    def prepare_value(self, value: Any) -> Any:
-        """Return the text of the object; what could not be read comes back as it was typed."""
-        if isinstance(value, dict) or value is None:
-            return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
-        return super().prepare_value(value)
-
-    def to_python(self, value: Any) -> Any:
-        """Return the object."""
-        read = super().to_python(value)
-        if read is None:
-            return {}
-        if not isinstance(read, dict) or not all(isinstance(text, str) for text in read.values()):
-            raise ValidationError(_('Write the labels as a JSON object of texts, as in {"name": "nightly"}.'))
-        return read
+    remedy = gettext_lazy('Write the labels as a JSON object of texts, as in {"name": "nightly"}.')
 
 
 class KindsInput(forms.Widget):

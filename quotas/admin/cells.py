@@ -4,8 +4,6 @@ from calendar import day_name
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from django.db.models import Model
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -35,12 +33,6 @@ RESERVATION_COLOURS = {
 }
 WEEKDAYS = tuple(map(gettext_lazy, day_name))
 LOW_PERCENT = 20
-
-
-def row_link(row: Model, text: str | SafeString = "") -> SafeString:
-    """Return a link to the page of a row, under its own name unless another text is given."""
-    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
-    return format_html('<a href="{}">{}</a>', address, text or str(row))
 
 
 def owner(key: str) -> SafeString:

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, badge, seen_at, when
+from project.kit.admin import HistoryAdmin, badge, row_link, seen_at, when
 from quotas.admin import cells
 from quotas.admin.filters import QuotaFilter
 from quotas.models import Edge
@@ -40,7 +40,7 @@ class EdgeAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("quota"))
     def quota_key(self, edge: Edge) -> SafeString:
         """Which quota came back."""
-        return cells.row_link(edge.quota, edge.quota.key)
+        return row_link(edge.quota, edge.quota.key)
 
     @admin.display(description=gettext_lazy("available"))
     def left(self, edge: Edge) -> str:

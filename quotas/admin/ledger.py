@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, ObjectActionsMixin, ObjectPageMixin, seen_at, when
+from project.kit.admin import HistoryAdmin, ObjectActionsMixin, ObjectPageMixin, row_link, seen_at, when
 from quotas.admin import cells
 from quotas.admin.filters import OwnerFilter, QuotaFilter
 from quotas.admin.ledger_actions import REFUND, refund_of
@@ -68,7 +68,7 @@ class LedgerEntryAdmin(ObjectActionsMixin, ObjectPageMixin, HistoryAdmin):
     @admin.display(description=gettext_lazy("quota"))
     def quota_key(self, entry: LedgerEntry) -> SafeString:
         """Whose balance it changes."""
-        return cells.row_link(entry.quota, entry.quota.key)
+        return row_link(entry.quota, entry.quota.key)
 
     @admin.display(description=gettext_lazy("what"))
     def what(self, entry: LedgerEntry) -> SafeString:
@@ -114,8 +114,8 @@ def _facts(entry: LedgerEntry, now: datetime) -> list[tuple[str, Any]]:
     refund = refund_of(entry)
     elsewhere = entry.charged_id != entry.quota_id
     facts: list[tuple[str, Any]] = [
-        (_("quota"), cells.row_link(entry.quota, entry.quota.key)),
-        (_("charged to"), cells.row_link(entry.charged, entry.charged.key) if elsewhere else ""),
+        (_("quota"), row_link(entry.quota, entry.quota.key)),
+        (_("charged to"), row_link(entry.charged, entry.charged.key) if elsewhere else ""),
         (_("at"), cells.both(entry.at, now)),
         (_("asked for"), cells.asked(entry)),
         (_("for"), cells.owner(entry.owner)),
@@ -123,7 +123,7 @@ def _facts(entry: LedgerEntry, now: datetime) -> list[tuple[str, Any]]:
         (_("by"), entry.actor),
         (_("reason"), entry.reason),
         (_("given back if it fails"), _("yes") if entry.refund_on_failure else ""),
-        (_("refunded by"), cells.row_link(refund, f"#{refund.pk}") if refund else ""),
+        (_("refunded by"), row_link(refund, f"#{refund.pk}") if refund else ""),
         (_("idempotency key"), entry.idempotency_key),
     ]
     return [fact for fact in facts if fact[1]]

@@ -168,10 +168,4 @@ class QuotaForm(VersionLockedForm):
         try:
             defining.check(self.instance, current)
         except ValidationError as refusal:
-            self._add_refusals(refusal)
-
-    def _add_refusals(self, refusal: ValidationError) -> None:
-        """Put each sentence on its field, unless that has one already."""
-        for name, sentences in refusal.message_dict.items():
-            if name not in self.errors:
-                self.add_error(name if name in self.fields else None, sentences)
+            self.add_refusals(refusal)

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from project.kit.admin import badge, when
+from project.kit.admin import badge, row_link, when
 from quotas import availability, forecasting, prospects
 from quotas.admin import cells
 from quotas.admin.reports import answer_badge
@@ -140,7 +140,7 @@ def _facts(quota: Quota, now: datetime) -> list[tuple[str, Any]]:
         (_("reserved"), cells.amount(quota.reserved, quota.unit) if quota.reserved else None),
         (_("comes back"), cells.rule(quota)),
         *_reset_facts(quota, now),
-        (_("part of"), cells.row_link(quota.parent, quota.parent.key) if quota.parent else None),
+        (_("part of"), row_link(quota.parent, quota.parent.key) if quota.parent else None),
         (_("sufficient above"), cells.amount(availability.bar(quota), quota.unit) if quota.limit else None),
         (_("smallest need that waits"), None if quota.waited_for is None else f"{quota.waited_for:,}"),
         (_("oldest waits since"), when(quota.waited_since, now) if quota.waited_since else None),
@@ -194,12 +194,12 @@ def _latest_entries(quota: Quota) -> Iterable[LedgerEntry]:
 def _entry_line(entry: LedgerEntry, now: datetime) -> dict[str, Any]:
     elsewhere = entry.charged_id != entry.quota_id
     return {
-        "number": cells.row_link(entry, f"#{entry.pk}"),
+        "number": row_link(entry, f"#{entry.pk}"),
         "at": when(entry.at, now),
         "badge": cells.entry_badge(entry),
         "change": cells.change(entry.amount),
         "owner": cells.owner(entry.owner),
-        "charged": cells.row_link(entry.charged, entry.charged.key) if elsewhere else "",
+        "charged": row_link(entry.charged, entry.charged.key) if elsewhere else "",
         "said": ": ".join(part for part in (entry.actor, entry.reason) if part),
     }
 
@@ -248,7 +248,7 @@ def _report_line(report: ProviderReport, now: datetime) -> dict[str, Any]:
 
 def _child_line(child: Quota, now: datetime) -> dict[str, Any]:
     return {
-        "quota": cells.row_link(child, child.key),
+        "quota": row_link(child, child.key),
         "title": child.title,
         "bar": cells.bar(child, now),
         "badges": cells.verdict_badges(child),

@@ -25,6 +25,7 @@ from project.kit.admin import (
     ObjectAction,
     ReasonForm,
     UncountedList,
+    row_link,
     seen_at,
     when,
 )
@@ -121,7 +122,7 @@ class QuotaAdmin(EditedApartMixin):
     @admin.display(description=gettext_lazy("part of"))
     def part_of(self, quota: Quota) -> SafeString:
         """What it is part of."""
-        return cells.row_link(quota.parent, quota.parent.key) if quota.parent else SafeString()
+        return row_link(quota.parent, quota.parent.key) if quota.parent else SafeString()
 
     # --- the page ----------------------------------------------------------------------------------------------
 
@@ -130,17 +131,14 @@ class QuotaAdmin(EditedApartMixin):
         now = seen_at(row)
         return {
             "quota": row,
-            "actions": [*self.offered_actions(request, row), *self._links(request, row)],
+            "actions": [
+                *self.offered_actions(request, row),
+                {"label": _("Simulate"), "tone": "", "url": self._simulate_url(row)},
+                *self.edit_links(request, row),
+            ],
             "refresh_seconds": REFRESH_SECONDS,
             **quota_page.overview(row, now),
         }
-
-    def _links(self, request: HttpRequest, row: Quota) -> list[dict[str, Any]]:
-        """Return the buttons that only lead somewhere."""
-        links = [{"label": _("Simulate"), "tone": "", "url": self._own_url("simulate", row)}]
-        if self.has_change_permission(request, row):
-            links.append({"label": _("Edit"), "tone": "", "url": self._own_url("edit", row)})
-        return links
 
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's addresses, with that of the simulation before Django's catch-all."""
@@ -167,8 +165,8 @@ class QuotaAdmin(EditedApartMixin):
         }
         return TemplateResponse(request, "admin/quotas/quota/simulate.html", context)
 
-    def _own_url(self, view: str, row: Quota) -> str:
-        return reverse(f"admin:{self._url_name(view)}", args=[row.pk])
+    def _simulate_url(self, row: Quota) -> str:
+        return reverse(f"admin:{self._url_name('simulate')}", args=[row.pk])
 
     # --- who may -----------------------------------------------------------------------------------------------
 

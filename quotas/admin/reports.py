@@ -6,8 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, badge, seen_at, when
-from quotas.admin import cells
+from project.kit.admin import HistoryAdmin, badge, row_link, seen_at, when
 from quotas.admin.filters import QuotaFilter
 from quotas.models import ProviderReport
 
@@ -35,7 +34,7 @@ class ProviderReportAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("quota"))
     def quota_key(self, report: ProviderReport) -> SafeString:
         """Of which quota it speaks."""
-        return cells.row_link(report.quota, report.quota.key)
+        return row_link(report.quota, report.quota.key)
 
     @admin.display(description=gettext_lazy("answer"))
     def answer(self, report: ProviderReport) -> SafeString:

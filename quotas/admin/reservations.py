@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, seen_at, when
+from project.kit.admin import HistoryAdmin, row_link, seen_at, when
 from quotas.admin import cells
 from quotas.admin.filters import QuotaFilter
 from quotas.models import Reservation
@@ -34,7 +34,7 @@ class ReservationAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("quota"))
     def quota_key(self, reservation: Reservation) -> SafeString:
         """In which quota it holds something."""
-        return cells.row_link(reservation.quota, reservation.quota.key)
+        return row_link(reservation.quota, reservation.quota.key)
 
     @admin.display(description=gettext_lazy("state"))
     def state_badge(self, reservation: Reservation) -> SafeString:

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, badge, seen_at, when
+from project.kit.admin import HistoryAdmin, badge, seen_at, short, when
 from scheduler.admin import cells
 from scheduler.admin.filters import ApprovalQuestionFilter
 from scheduler.models import Approval
@@ -54,7 +54,7 @@ class ApprovalAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("question"))
     def asks(self, approval: Approval) -> SafeString:
         """What it asks."""
-        return cells.short(approval.question, 110)
+        return short(approval.question, 110)
 
     @admin.display(description=gettext_lazy("answer"))
     def answer_badge(self, approval: Approval) -> SafeString:
@@ -73,4 +73,4 @@ class ApprovalAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("why"))
     def because(self, approval: Approval) -> SafeString:
         """Why it was answered so."""
-        return cells.short(approval.why, 70)
+        return short(approval.why, 70)

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, ObjectPageMixin, seen_at, when
+from project.kit.admin import HistoryAdmin, ObjectPageMixin, seen_at, short, when
 from scheduler.admin import cells
 from scheduler.models import Attempt
 
@@ -58,7 +58,7 @@ class AttemptAdmin(ObjectPageMixin, HistoryAdmin):
     @admin.display(description=gettext_lazy("error"))
     def why(self, attempt: Attempt) -> SafeString:
         """What went wrong."""
-        return cells.short(attempt.error)
+        return short(attempt.error)
 
     @admin.display(description=gettext_lazy("started"))
     def started(self, attempt: Attempt) -> SafeString:

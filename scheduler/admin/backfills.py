@@ -19,6 +19,7 @@ from project.kit.admin import (
     ObjectPageMixin,
     badge,
     seen_at,
+    short,
     when,
 )
 from scheduler import backfilling
@@ -132,7 +133,7 @@ class BackfillAdmin(ObjectActionsMixin, ObjectPageMixin, HistoryAdmin):
     @admin.display(description=gettext_lazy("reason"))
     def because(self, backfill: Backfill) -> SafeString:
         """Why it was asked for."""
-        return cells.short(backfill.reason, 90)
+        return short(backfill.reason, 90)
 
     def page_context(self, request: HttpRequest, row: Backfill) -> dict[str, Any]:
         """Return what the page shows of a backfill."""

@@ -15,9 +15,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import VersionLockMixin
+from project.kit.admin import VersionLockMixin, row_link
 from project.kit.clock import database_now
-from scheduler.admin import cells
 from scheduler.models import Calendar, CalendarDay
 
 # The form shows some dates that have just passed, and the next; each takes 4 ms to draw. The list has them all.
@@ -108,7 +107,7 @@ class CalendarAdmin(VersionLockMixin):
         if calendar.pk is None:
             return SafeString()
         schedules = list(calendar.schedules.order_by("name").only("id", "name", "calendar")[: SCHEDULES_SHOWN + 1])
-        links = format_html_join(", ", "{}", ((cells.row_link(row),) for row in schedules[:SCHEDULES_SHOWN]))
+        links = format_html_join(", ", "{}", ((row_link(row),) for row in schedules[:SCHEDULES_SHOWN]))
         more = _(" and others") if len(schedules) > SCHEDULES_SHOWN else ""
         return format_html("{}{}", links or _("no schedule"), more)
 

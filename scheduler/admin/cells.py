@@ -1,12 +1,9 @@
 """The small parts of which the lists and pages of the scheduler are made."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -137,12 +134,6 @@ def fire_link(fire: Fire, text: str) -> SafeString:
     return format_html('<a href="{}">{}</a>', reverse("admin:scheduler_fire_change", args=[fire.pk]), text)
 
 
-def row_link(row: Model, text: str = "") -> SafeString:
-    """Return a link to the page of a row, under its own name unless another text is given."""
-    address = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
-    return format_html('<a href="{}">{}</a>', address, text or str(row))
-
-
 def amount(units: int, quota: Quota) -> str:
     """Return an amount of a quota with its unit."""
     return f"{units:,} {quota.unit}".rstrip()
@@ -187,18 +178,6 @@ def run_colour(state: str, *, is_due: bool) -> str:
     """Return the colour of a run in pictures: one that failed and is tried again is not lost yet."""
     known = RunState(state)
     return "amber" if known == RunState.FAILED and is_due else COLOURS[known]
-
-
-def short(text: str, limit: int = 90) -> SafeString:
-    """Return the beginning of a text, with all of it on hover."""
-    if len(text) <= limit:
-        return format_html("{}", text)
-    return format_html('<span title="{}">{}…</span>', text, text[:limit].rsplit(" ", 1)[0])
-
-
-def pretty_json(value: Any) -> str:
-    """Return JSON as a person reads it."""
-    return json.dumps(value, indent=2, ensure_ascii=False, cls=DjangoJSONEncoder)
 
 
 def missed_span(fire: Fire) -> str:

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, seen_at, when
+from project.kit.admin import HistoryAdmin, seen_at, short, when
 from scheduler.admin import cells
 from scheduler.models import RunEvent
 
@@ -62,4 +62,4 @@ class RunEventAdmin(HistoryAdmin):
     @admin.display(description=gettext_lazy("reason"))
     def why(self, event: RunEvent) -> SafeString:
         """Why."""
-        return cells.short(event.reason, 110)
+        return short(event.reason, 110)

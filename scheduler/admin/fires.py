@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, ObjectPageMixin, absolute, seen_at, when
+from project.kit.admin import HistoryAdmin, ObjectPageMixin, absolute, seen_at, short, when
 from scheduler.admin import cells, why
 from scheduler.admin.filters import ScheduleFilter
 from scheduler.explaining import explain_fire
@@ -77,7 +77,7 @@ class FireAdmin(ObjectPageMixin, HistoryAdmin):
     @admin.display(description=gettext_lazy("reason"))
     def why(self, fire: Fire) -> SafeString:
         """Why."""
-        return cells.short(fire.reason, 110)
+        return short(fire.reason, 110)
 
     @admin.display(description=gettext_lazy("missed"))
     def missed_times(self, fire: Fire) -> str:

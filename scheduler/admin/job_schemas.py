@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from scheduler.admin.cells import pretty_json
+from project.kit.admin import pretty_json
 from scheduler.jobs.registry import JOBS, Job
 
 

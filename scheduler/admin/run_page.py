@@ -9,7 +9,7 @@ from django.db.models.functions import Length, Right
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from project.kit.admin import when
+from project.kit.admin import row_link, when
 from scheduler.admin import cells
 from scheduler.models import Attempt, RunEvent, TaskRun
 from scheduler.states import AttemptOutcome, RunState
@@ -49,7 +49,7 @@ def facts(run: TaskRun, now: datetime) -> list[tuple[str, Any]]:
         (_("data day"), run.stat_date.isoformat()),
         (_("schedule"), cells.schedule_link(run.schedule_id, run.schedule.name) if run.schedule else None),
         (_("fire"), cells.fire_link(run.fire, cells.kind_text(run.fire.kind)) if run.fire else None),
-        (_("backfill"), cells.row_link(run.backfill) if run.backfill else None),
+        (_("backfill"), row_link(run.backfill) if run.backfill else None),
         (_("run again of"), cells.run_link(run.rerun_of_id) if run.rerun_of_id else None),
         (_("job"), run.job),
         (pgettext("run", "planned"), when(run.planned_at, now)),

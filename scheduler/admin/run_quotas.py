@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from project.kit.admin import badge, when
+from project.kit.admin import badge, row_link, when
 from quotas import availability
 from quotas.admin.cells import both
 from quotas.models import LedgerEntry, Quota
@@ -117,7 +117,7 @@ def _wait_line(need: Need, now: datetime) -> dict[str, Any]:
 
 
 def _quota_link(quota: Quota) -> SafeString:
-    return cells.row_link(quota, quota.key)
+    return row_link(quota, quota.key)
 
 
 # --- charges ---------------------------------------------------------------------------------------------------

@@ -19,7 +19,9 @@ from project.kit.admin import (
     ObjectAction,
     ObjectPageMixin,
     ReasonForm,
+    pretty_json,
     seen_at,
+    short,
     when,
 )
 from scheduler import accounts, wording
@@ -122,7 +124,7 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
     @admin.display(description=gettext_lazy("why"))
     def why(self, run: TaskRun) -> SafeString:
         """Why it is in this state."""
-        return cells.short(run.reason, 70)
+        return short(run.reason, 70)
 
     @admin.display(description=gettext_lazy("progress"))
     def bar(self, run: TaskRun) -> SafeString:
@@ -167,9 +169,9 @@ class TaskRunAdmin(BulkActionsMixin, ObjectPageMixin, HistoryAdmin):
             "checkpointed": when(row.checkpoint_at, now),
             "facts": run_page.facts(row, now),
             "quotas": run_quotas.section(row, quotas, now),
-            "checkpoint": cells.pretty_json(row.progress) if row.progress else "",
-            "params": cells.pretty_json(masked(row.job, row.params)) if row.params else "",
-            "result": cells.pretty_json(row.result) if row.result is not None else "",
+            "checkpoint": pretty_json(row.progress) if row.progress else "",
+            "params": pretty_json(masked(row.job, row.params)) if row.params else "",
+            "result": pretty_json(row.result) if row.result is not None else "",
             "attempts": run_page.attempts(row, now),
             "more_attempts": row.attempt_count > run_page.ATTEMPTS_SHOWN,
             "events": run_page.events(row),

@@ -13,10 +13,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import VersionLockedForm
+from project.kit.admin import VersionLockedForm, pretty_json
 from project.kit.clock import database_now
 from scheduler import cron, schedules
-from scheduler.admin.cells import pretty_json
 from scheduler.admin.secret_params import masked, unmasked
 from scheduler.admin.wall_clock import ClockInput, WallClockField, from_wall, on_wall
 from scheduler.cron import TriggerError
@@ -218,19 +217,13 @@ class ScheduleForm(VersionLockedForm):
             if not self.errors:
                 self._rehearse(now)
         except ValidationError as refusal:
-            self._add_refusals(refusal)
+            self.add_refusals(refusal)
 
     def _rehearse(self, now: datetime) -> None:
         """Store a copy and take that back: what the domain refuses only then is said by the form, too."""
         with transaction.atomic():
             self.store(copy(self.instance), now=now)
             transaction.set_rollback(True)
-
-    def _add_refusals(self, refusal: ValidationError) -> None:
-        """Put each sentence on its field, unless that has one already."""
-        for name, sentences in refusal.message_dict.items():
-            if name not in self.errors:
-                self.add_error(name if name in self.fields else None, sentences)
 
     def _job_choices(self) -> list[tuple[str, str]]:
         allowed = [key for key in sorted(JOBS) if key != COMMAND or may_use_command(self.user)]

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from project.kit.admin import badge
+from project.kit.admin import badge, row_link
 from quotas import availability
 from quotas.models import Quota
 from quotas.states import COLOURS, Verdict
@@ -36,7 +36,7 @@ def facts(schedule: Schedule, now: datetime) -> list[tuple[str, Any]]:
 
 def _standing(quota: Quota) -> SafeString:
     verdict = Verdict(quota.verdict)
-    return format_html("{} {}", cells.row_link(quota, quota.key), badge(verdict.label, COLOURS[verdict]))
+    return format_html("{} {}", row_link(quota, quota.key), badge(verdict.label, COLOURS[verdict]))
 
 
 def _need(schedule: Schedule, quota: Quota) -> str:

@@ -7,7 +7,9 @@ the optimistic lock of forms, read-only history with lists that never count, and
 from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm, RequiredReasonForm, Text
 from project.kit.admin.badges import badge
 from project.kit.admin.bulk_actions import BulkActionsMixin
+from project.kit.admin.cells import pretty_json, row_link, short
 from project.kit.admin.editing import EditedApartMixin
+from project.kit.admin.fields import TextsField
 from project.kit.admin.filters import DayFilter, NamedRowFilter, Question, QuestionFilter
 from project.kit.admin.history import HistoryAdmin
 from project.kit.admin.instants import DASH, absolute, relative, when
@@ -34,13 +36,17 @@ __all__ = [
     "ReasonForm",
     "RequiredReasonForm",
     "Text",
+    "TextsField",
     "UncountedList",
     "VersionLockMixin",
     "VersionLockedForm",
     "absolute",
     "badge",
+    "pretty_json",
     "relative",
+    "row_link",
     "seen_at",
+    "short",
     "span",
     "when",
 ]

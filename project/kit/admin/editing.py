@@ -5,7 +5,8 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
 
 from project.kit.admin.locking import VersionLockMixin
 from project.kit.admin.object_actions import ObjectActionsMixin
@@ -20,6 +21,12 @@ class EditedApartMixin(VersionLockMixin, ObjectActionsMixin, ObjectPageMixin):
         """Return the admin's addresses, with that of the form before Django's catch-all."""
         edit = self.admin_site.admin_view(self.edit_view)
         return [path("<path:object_id>/edit/", edit, name=self._url_name("edit")), *super().get_urls()]
+
+    def edit_links(self, request: HttpRequest, row: Model) -> list[dict[str, Any]]:
+        """Return the button that leads to the row's form; none for somebody who may only look."""
+        if not self.has_change_permission(request, row):
+            return []
+        return [{"label": _("Edit"), "tone": "", "url": reverse(f"admin:{self._url_name('edit')}", args=[row.pk])}]
 
     def edit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the row's form, and save it."""

@@ -12,6 +12,7 @@ from typing import Any
 from django import forms
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -70,6 +71,12 @@ class VersionLockedForm(forms.ModelForm):  # type: ignore[type-arg]
         It stays locked until the admin's transaction ends, so that nobody saves between this look and ours.
         """
         return type(self.instance)._default_manager.select_for_update().get(pk=self.instance.pk)
+
+    def add_refusals(self, refusal: ValidationError) -> None:
+        """Put each sentence of the domain on its field, unless that has one already."""
+        for name, sentences in refusal.message_dict.items():
+            if name not in self.errors:
+                self.add_error(name if name in self.fields else None, sentences)
 
     def _refuse_if_stale(self) -> None:
         current = self.locked_row()

@@ -114,8 +114,7 @@ class AccountForm(VersionLockedForm):
         try:
             defining.check_account(self.instance, current)
         except ValidationError as refusal:
-            for name, sentences in refusal.message_dict.items():
-                self.add_error(name if name in self.fields else None, sentences)
+            self.add_refusals(refusal)
 
     def _merge(self, current: Any) -> None:
         """Note the differences, without showing in them what was typed as credentials."""

@@ -12,10 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from alerts.models import Alert
-from project.kit.admin import absolute, badge, relative, span, when
+from project.kit.admin import absolute, badge, pretty_json, relative, row_link, span, when
 from project.kit.secrets import UnreadableSecret
 from quotas.ratelimit import LimiterError
-from scheduler.admin.cells import pretty_json, row_link
 from scheduler.polling import accounts, failures, holding
 from scheduler.polling.admin import cells
 from scheduler.polling.admin.live import Live

@@ -8,8 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from project.kit.admin import DASH, when
-from scheduler.admin.cells import row_link
+from project.kit.admin import DASH, row_link, when
 from scheduler.polling import failures
 from scheduler.polling.admin import cells, operation_cells
 from scheduler.polling.admin.account_page import alert_lines

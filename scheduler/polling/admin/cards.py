@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -17,13 +16,13 @@ from project.kit.admin import (
     EditedApartMixin,
     ObjectAction,
     ReasonForm,
+    row_link,
     seen_at,
     when,
 )
 from project.kit.admin.object_actions import Refused
 from project.kit.clock import database_now
 from project.kit.versions import StaleVersion
-from scheduler.admin.cells import row_link
 from scheduler.polling import connecting
 from scheduler.polling.admin import card_page, cells
 from scheduler.polling.admin.card_actions import CARD_ACTIONS, CHECK_NOW, SCENE, said_of
@@ -115,15 +114,10 @@ class CardAdmin(BulkActionsMixin, EditedApartMixin):
         """Return what the page shows of a card."""
         return {
             "card": row,
-            "actions": [*self.offered_actions(request, row), *self._links(request, row)],
+            "actions": [*self.offered_actions(request, row), *self.edit_links(request, row)],
             "refresh_seconds": REFRESH_SECONDS,
             **card_page.overview(row, seen_at(row)),
         }
-
-    def _links(self, request: HttpRequest, row: Card) -> list[dict[str, Any]]:
-        if not self.has_change_permission(request, row):
-            return []
-        return [{"label": _("Edit"), "tone": "", "url": reverse(f"admin:{self._url_name('edit')}", args=[row.pk])}]
 
     # --- who may -----------------------------------------------------------------------------------------------
 

@@ -9,9 +9,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from project.kit.admin import DASH, Text, badge, relative, span
+from project.kit.admin import DASH, Text, badge, relative, short, span
 from quotas.ratelimit import Window
-from scheduler.admin.cells import short
 from scheduler.polling.admin.live import Live
 from scheduler.polling.fleet.rebuilds import Progress
 from scheduler.polling.models import Card, CardCheck, CarrierAccount, PollingTier

@@ -5,8 +5,7 @@ from django.db.models import QuerySet
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import seen_at, when
-from scheduler.admin.cells import row_link
+from project.kit.admin import row_link, seen_at, when
 from scheduler.polling.admin import card_page
 from scheduler.polling.admin.filters import CardFilter, ChangedFieldFilter
 from scheduler.polling.admin.searching import SearchedByCard

@@ -7,8 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, seen_at, when
-from scheduler.admin.cells import row_link
+from project.kit.admin import HistoryAdmin, row_link, seen_at, when
 from scheduler.polling.admin import cells
 from scheduler.polling.admin.filters import CardFilter, CardsAccountFilter, ErrorFilter, FailingFilter
 from scheduler.polling.models import CardCheck

@@ -11,8 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import DASH, VersionLockMixin
-from scheduler.admin.cells import row_link
+from project.kit.admin import DASH, VersionLockMixin, row_link
 from scheduler.polling.admin import cells
 from scheduler.polling.models import Card, Device
 

@@ -7,7 +7,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from scheduler.admin.cells import pretty_json
+from project.kit.admin import pretty_json
 
 ATTRIBUTES = {"class": "code", "autocomplete": "off", "spellcheck": "false"}
 

@@ -7,8 +7,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from project.kit.admin import badge, when
-from scheduler.admin.cells import row_link, short
+from project.kit.admin import badge, row_link, short, when
 from scheduler.polling.models import Card, CardOperation
 from scheduler.polling.states import OperationState
 

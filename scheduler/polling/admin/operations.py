@@ -17,11 +17,11 @@ from project.kit.admin import (
     ObjectAction,
     ObjectPageMixin,
     ReasonForm,
+    row_link,
     seen_at,
     when,
 )
 from project.kit.admin.object_actions import Refused
-from scheduler.admin.cells import row_link
 from scheduler.polling import operations
 from scheduler.polling.admin import operation_cells
 from scheduler.polling.admin.filters import AccountFilter, CardFilter

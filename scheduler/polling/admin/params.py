@@ -87,9 +87,7 @@ class ParamsForm(VersionLockedForm):
         try:
             defining.check_params(self.instance)
         except ValidationError as refusal:
-            for name, sentences in refusal.message_dict.items():
-                if name not in self.errors:
-                    self.add_error(name, sentences)
+            self.add_refusals(refusal)
 
 
 @admin.register(PollingParams)

@@ -11,8 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import HistoryAdmin, badge, seen_at, when
-from scheduler.admin.cells import row_link
+from project.kit.admin import HistoryAdmin, badge, row_link, seen_at, when
 from scheduler.polling.admin import cells
 from scheduler.polling.admin.filters import CardFilter, CheckRequestFilter
 from scheduler.polling.admin.searching import SearchedByCard

@@ -13,9 +13,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm
+from project.kit.admin import Asked, Done, ObjectAction, RequiredReasonForm, row_link
 from project.kit.admin.object_actions import Refused
-from scheduler.admin.cells import row_link
 from scheduler.polling import system_settings
 from scheduler.polling.admin import json_fields
 from scheduler.polling.cutover import legacy, standing, switching

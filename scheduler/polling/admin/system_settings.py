@@ -13,10 +13,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from project.kit.admin import ObjectActionsMixin, ObjectPageMixin, badge, relative, seen_at, when
+from project.kit.admin import ObjectActionsMixin, ObjectPageMixin, badge, pretty_json, relative, row_link, seen_at, when
 from project.kit.clock import database_now
 from project.kit.versions import StaleVersion
-from scheduler.admin.cells import pretty_json, row_link
 from scheduler.polling import system_settings
 from scheduler.polling.admin.setting_actions import SETTING_ACTIONS, shown
 from scheduler.polling.models import SystemSetting

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from scheduler.admin.cells import row_link
+from project.kit.admin import row_link
 from scheduler.polling import demand, policy
 from scheduler.polling.admin import cells
 from scheduler.polling.models import CarrierAccount, PollingTier

@@ -101,9 +101,7 @@ class TierForm(BoxesForm):
         try:
             defining.check_tier(self.instance)
         except ValidationError as refusal:
-            for name, sentences in refusal.message_dict.items():
-                if name not in self.errors:
-                    self.add_error(name, sentences)
+            self.add_refusals(refusal)
 
 
 @admin.register(PollingTier)
@@ -156,16 +154,11 @@ class PollingTierAdmin(EditedApartMixin):
         """Return what the page shows of a tier."""
         return {
             "tier": row,
-            "actions": [*self.offered_actions(request, row), *self._links(request, row)],
+            "actions": [*self.offered_actions(request, row), *self.edit_links(request, row)],
             "conditions": cells.conditions(row),
             "facts": [(check.label, cells.each(getattr(row, f"{check}_seconds"))) for check in CheckType],
             "preview_url": reverse(f"admin:{self._url_name('preview')}"),
         }
-
-    def _links(self, request: HttpRequest, row: PollingTier) -> list[dict[str, Any]]:
-        if not self.has_change_permission(request, row):
-            return []
-        return [{"label": _("Edit"), "tone": "", "url": reverse(f"admin:{self._url_name('edit')}", args=[row.pk])}]
 
     # --- how many cards each matches ---------------------------------------------------------------------------
 

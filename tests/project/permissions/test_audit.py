@@ -94,5 +94,4 @@ def confirm(client: Client, row: Model, action: str, **values: Any) -> HttpRespo
 
 def _send(client: Client, address: str, page: HttpResponse, values: dict[str, Any]) -> HttpResponse:
     """Send what a page holds, filled in with the values."""
-    said = {name: value for name, value in asked_by(page, **values).items() if value is not None}
-    return client.post(address, said)
+    return client.post(address, asked_by(page, **values))
