@@ -142,16 +142,11 @@ class CarrierAccountAdmin(BulkActionsMixin, EditedApartMixin):
         known = live.of_accounts([row.pk])[row.pk]
         return {
             "account": row,
-            "actions": [*self.offered_actions(request, row), *self._links(request, row)],
+            "actions": [*self.offered_actions(request, row), *self.edit_links(request, row)],
             "edit_params": self._params_url(request, row),
             "refresh_seconds": REFRESH_SECONDS,
             **account_page.overview(row, known, seen_at(row)),
         }
-
-    def _links(self, request: HttpRequest, row: CarrierAccount) -> list[dict[str, Any]]:
-        if not self.has_change_permission(request, row):
-            return []
-        return [{"label": _("Edit"), "tone": "", "url": reverse(f"admin:{self._url_name('edit')}", args=[row.pk])}]
 
     def _params_url(self, request: HttpRequest, row: CarrierAccount) -> str:
         """Return where the parameters are edited; empty for somebody who may not."""
