@@ -15,9 +15,9 @@ def main() -> int:
     """Have pytest run the campaign, with all of its fixtures, and show what is said meanwhile."""
     arguments = _arguments()
     os.environ |= {
-        campaign.SECONDS_VARIABLE: str(arguments.minutes * 60),
-        campaign.SEED_VARIABLE: str(arguments.seed),
-        campaign.REPORT_VARIABLE: os.path.abspath(arguments.json) if arguments.json else "",
+        campaign.SECONDS: str(arguments.minutes * 60),
+        campaign.SEED: str(arguments.seed),
+        campaign.REPORT: os.path.abspath(arguments.json) if arguments.json else "",
     }
     return int(pytest.main(["--capture=no", "--quiet", "--no-header", "tests/chaos/test_chaos.py"]))
 

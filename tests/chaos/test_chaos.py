@@ -1,5 +1,6 @@
 """All four parts at once, harmed at random; then calm, and the audit. `bin/chaos` makes it longer and different."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from project.services import PostgreSQL, Redis
 from quotas.models import Edge
 from scheduler.polling.cutover import standing, switching
 from scheduler.polling.system_settings import Mode
+from tests.chaos import campaign
 from tests.chaos.blows import Chaos
 from tests.chaos.books import Audit, work_done
-from tests.chaos.campaign import HEALING_SECONDS, REPORT_FILE, SECONDS, SEED
 from tests.chaos.people import People
 from tests.chaos.report import Report
 from tests.chaos.site import Site, site_at_work
@@ -21,6 +22,13 @@ from tests.chaos.watch import Watch
 from tests.chaos.work import Work, lay_down_work
 from tests.faults.test_polling_campaign import wait_until_all_are_polled
 from tests.processes import Processes
+
+# Enough for most kinds of harm.
+SECONDS = float(os.environ.get(campaign.SECONDS, "75"))
+SEED = int(os.environ.get(campaign.SEED, "1"))
+REPORT_FILE = os.environ.get(campaign.REPORT, "")
+# Until all that was begun has come to its end, once nobody does harm any more.
+HEALING_SECONDS = 180.0
 
 
 @pytest.mark.slow

@@ -17,12 +17,12 @@ class Proxy:
         delay: seconds by which everything comes later, in either direction.
     """
 
-    def __init__(self, target: int | Path) -> None:
-        """Start forwarding to the port or the socket `target`."""
+    def __init__(self, target: int | Path, *, at: str = "127.0.0.1") -> None:
+        """Start forwarding to the port or the socket `target` what comes to a port of the address `at`."""
         self._target = target
         self.delay = 0.0
         self._late: deque[tuple[float, socket.socket, bytes]] = deque()
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((at, 0))
         self.port: int = self._listener.getsockname()[1]
         self._silent = threading.Event()
         self._peers: dict[socket.socket, socket.socket] = {}
