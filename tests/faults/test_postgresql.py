@@ -1,7 +1,11 @@
 """PostgreSQL is restarted, killed and cut off under Tideline: no run fails, and nothing is done twice."""
 
+import os
+import platform
 import signal
+import socket
 
+import psycopg
 import pytest
 from django.db import connection
 from django.db.models import Sum
@@ -9,10 +13,12 @@ from django_celery_beat.schedulers import SCHEDULE_SYNC_MAX_INTERVAL as REREAD_S
 
 from project.models import ScanMark
 from project.services import PostgreSQL
+from project.services.postgresql import SOCKET_NAME, socket_folder
 from scheduler.models import TaskRun
 from scheduler.states import RunState
 from tests.faults.clocks import SteppedClock
 from tests.faults.house import LONG_LEASE, House
+from tests.faults.proxy import Proxy
 from tests.processes import cut_sessions, lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_postgresql")]
@@ -107,6 +113,19 @@ def test_tasks_share_their_sessions(house: House) -> None:
     house.wait_for(RunState.DONE, *[house.open(items=1) for _ in range(100)])
 
     assert sessions_so_far() - before < 10
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="each system names these options of a socket differently")
+def test_a_server_that_went_away_without_a_word_is_given_up_within_half_a_minute(own_postgresql: PostgreSQL) -> None:
+    proxy = Proxy(socket_folder(own_postgresql.state) / SOCKET_NAME)
+    over_tcp = connection.get_connection_params() | {"host": "127.0.0.1", "port": proxy.port}
+    with psycopg.connect(**over_tcp) as session, socket.socket(fileno=os.dup(session.fileno())) as kernel:
+        asked = [socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT]
+        idle, interval, count = (kernel.getsockopt(socket.IPPROTO_TCP, option) for option in asked)
+        unanswered = kernel.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000
+    proxy.end()
+    assert 0 < idle + count * interval <= 30, "who has asked and waits"
+    assert 0 < unanswered <= 30, "who is still asking"
 
 
 def restart(server: PostgreSQL, how: signal.Signals) -> None:
