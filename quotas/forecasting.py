@@ -48,6 +48,7 @@ class Forecast:
 
     @property
     def lasts(self) -> bool:
+        """Whether it is enough until the reset, or for years."""
         return self.runs_out_at is None
 
 

@@ -98,8 +98,10 @@ class Codebook:
 
 
 def permanent(meaning: str) -> Code:
+    """Return what a code means of which sending again is no use."""
     return Code(DeliveryOutcome.PERMANENT, meaning)
 
 
 def retry(meaning: str) -> Code:
+    """Return what a code means that passes by itself."""
     return Code(DeliveryOutcome.RETRY, meaning)

@@ -30,6 +30,7 @@ class Platform:
     bots_only: bool = True
 
     def has(self, host: str) -> bool:
+        """Tell whether the host is one of the platform's."""
         return host in self.hosts or any(host.endswith(f".{domain}") for domain in self.domains)
 
 

@@ -61,6 +61,7 @@ class Page:
 
     @property
     def head(self) -> str:
+        """Say how it stands, and of what."""
         return f"{self.opening} {self.title}"
 
     @property

@@ -14,8 +14,10 @@ def sign(key: bytes, content: bytes) -> str:
 
 
 def unix_seconds(at: datetime) -> int:
+    """Return the whole seconds since 1970."""
     return (at - EPOCH) // timedelta(seconds=1)
 
 
 def unix_milliseconds(at: datetime) -> int:
+    """Return the whole milliseconds since 1970."""
     return (at - EPOCH) // timedelta(milliseconds=1)

@@ -126,6 +126,7 @@ class _Sentinels:
 
     @classmethod
     def of(cls, parts: SplitResult) -> Self:
+        """Return what an address says that begins with `sentinel`."""
         query = _query(parts, SENTINEL_OPTIONS)
         who, _, where = parts.netloc.rpartition("@")
         username, _, password = (unquote(word) for word in who.partition(":"))
@@ -141,6 +142,7 @@ class _Sentinels:
         return {name: options[name] for name in waits if name in options} | self.credentials
 
     def celery_url(self) -> str:
+        """Return the address as kombu reads it: each sentinel with what the server needs."""
         user, password = (quote(self.server[name] or "", safe="") for name in ("username", "password"))
         who = f"{user}:{password}@" if user or password else ""
         hosts = (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts)

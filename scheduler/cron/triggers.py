@@ -36,6 +36,7 @@ class Stepping:
     __slots__ = ()
 
     def next_after(self, instant: datetime) -> datetime | None:
+        """Return the first due time after the instant; None: there is none."""
         raise NotImplementedError
 
     def instants(self, start: datetime, end: datetime) -> Iterator[datetime]:

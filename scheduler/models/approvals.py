@@ -11,6 +11,8 @@ class Approval(models.Model):
     """One question of a run at one of its approval points, and the answer: who, when and why."""
 
     class Answer(models.TextChoices):
+        """What a person said."""
+
         APPROVED = "approved", _("approved")
         REJECTED = "rejected", _("rejected")
 

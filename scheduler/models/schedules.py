@@ -17,20 +17,28 @@ class Schedule(models.Model):
     """When a job is to run, in which zone, and what happens when it is late, overlaps or fails."""
 
     class TriggerKind(models.TextChoices):
+        """Which of the three rules says when."""
+
         CRON = "cron", _("cron")
         INTERVAL = "interval", _("interval")
         ONCE = "once", _("once")
 
     class Overlap(models.TextChoices):
+        """What happens when it is due while an earlier run has not ended."""
+
         SKIP = "skip", _("skip the new one")
         QUEUE = "queue", _("queue: the new one waits for the one before")
         ALLOW = "allow", _("allow both at once")
 
     class OnExcluded(models.TextChoices):
+        """What happens to a due time on a day that its calendar excludes."""
+
         SKIP = "skip", _("skip the fire")
         MOVE = "move", _("move to the next allowed day")
 
     class OnInterrupt(models.TextChoices):
+        """What happens to a run whose worker was lost."""
+
         RESUME = "resume", _("go on where it was")
         SUSPEND = "suspend", _("wait for a person")
 
