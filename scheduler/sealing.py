@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from scheduler.models import Attempt, RunEvent, TaskRun
 
@@ -22,10 +24,11 @@ def seal_ended() -> int:
     """Seal the runs that have ended and are not sealed yet; return how many that were."""
     total = 0
     while True:
-        runs = list(_with_history().filter(finished_at__isnull=False, seal="").order_by("id")[:BATCH])
-        _write({run.pk: seal_of(run) for run in runs})
-        total += len(runs)
-        if len(runs) < BATCH:
+        ended = TaskRun.objects.filter(finished_at__isnull=False, seal="").order_by("id")[:BATCH]
+        seals = {written["id"]: _hash(written) for written in _manifests(ended)}
+        _write(seals)
+        total += len(seals)
+        if len(seals) < BATCH:
             return total
 
 
@@ -35,31 +38,46 @@ def verify(run_id: int) -> bool:
     Raises:
         TaskRun.DoesNotExist: there is no such run, or it is not sealed yet.
     """
-    run = _with_history().exclude(seal="").get(pk=run_id)
-    return bool(seal_of(run) == run.seal)
+    run = TaskRun.objects.exclude(seal="").get(pk=run_id)
+    return seal_of(run) == run.seal
 
 
 def seal_of(run: TaskRun) -> str:
     """Return the SHA-256 of the run's manifest in canonical JSON: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(manifest(run), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _hash(manifest(run))
 
 
 def manifest(run: TaskRun) -> dict[str, Any]:
-    """Return what is sealed of a run: what it was to do, what it did, and each step on the way."""
-    return {
-        **_values(run, RUN_FIELDS + RUN_TIMES),
-        "attempts": [_values(attempt, ATTEMPT_FIELDS) for attempt in sorted(run.attempts.all(), key=_by_id)],
-        "events": [_values(event, EVENT_FIELDS) for event in sorted(run.events.all(), key=_by_id)],
-    }
+    """Return what is sealed of a run, as its rows have it: what it was to do, what it did, and each step on the way."""
+    (written,) = _manifests(TaskRun.objects.filter(pk=run.pk))
+    return written
 
 
-def _with_history() -> Any:
-    return TaskRun.objects.prefetch_related("attempts", "events")
+def _manifests(runs: QuerySet[TaskRun]) -> Iterator[dict[str, Any]]:
+    """Yield the runs' manifests. Of a row only what is sealed is read: the seals of busy times are many."""
+    rows = list(runs.values_list(*RUN_FIELDS, *RUN_TIMES, named=True))
+    run_ids = [row.id for row in rows]
+    attempts = _of_runs(Attempt.objects.filter(run__in=run_ids), ATTEMPT_FIELDS)
+    events = _of_runs(RunEvent.objects.filter(run__in=run_ids), EVENT_FIELDS)
+    for row in rows:
+        yield {
+            **_values(row, RUN_FIELDS + RUN_TIMES),
+            "attempts": [_values(attempt, ATTEMPT_FIELDS) for attempt in attempts[row.id]],
+            "events": [_values(event, EVENT_FIELDS) for event in events[row.id]],
+        }
 
 
-def _by_id(row: Attempt | RunEvent) -> int:
-    return int(row.pk)
+def _of_runs(rows: QuerySet[Any], fields: Sequence[str]) -> Mapping[int, list[Any]]:
+    """Return the rows by their run, in the order in which they were written."""
+    by_run = defaultdict(list)
+    for row in rows.order_by("id").values_list("run_id", *fields, named=True):
+        by_run[row.run_id].append(row)
+    return by_run
+
+
+def _hash(written: dict[str, Any]) -> str:
+    text = json.dumps(written, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _values(row: Any, fields: Sequence[str]) -> dict[str, Any]:
