@@ -77,9 +77,9 @@ class Chaos(PollingNemesis):
         }
 
     @property
-    def counted(self) -> Counter[str]:
+    def counted(self) -> dict[str, int]:
         """How often each kind of harm was done."""
-        return Counter(blow.name for blow in self.struck)
+        return dict(Counter(blow.name for blow in self.struck))
 
     def rage_beside(self, people: Callable[[], None], seconds: float) -> None:
         """Strike for so many seconds, while people do theirs between the blows."""

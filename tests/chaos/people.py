@@ -37,11 +37,11 @@ class People:
         self.answer()
         self.notice_problems(self._random.choice([0, 1, 1, 3]))
         chance = self._random.random()
-        if chance < 0.5:
-            self.top_up(self._random.choice([1, SPENT_A_RUN, 3 * SPENT_A_RUN]))
-        elif chance < 0.7:
+        if chance < 0.4:
+            self.top_up(self._random.choice([1, SPENT_A_RUN, 2 * SPENT_A_RUN]))
+        elif chance < 0.6:
             self.edit(self._work.plans["edited"])
-        elif chance < 0.9:
+        elif chance < 0.8:
             self.start_by_hand()
 
     def answer(self) -> None:

@@ -71,7 +71,7 @@ def lay_down_work(site: Site) -> Work:
 def _make_quotas() -> dict[str, Quota]:
     """Create a rate that gives less than what is wanted of it, and a credit that somebody has to top up."""
     now = database_now()
-    rate = {"refill_amount": 1, "refill_seconds": 1, "stable_seconds": 1}
+    rate = {"refill_amount": 1, "refill_seconds": 3, "stable_seconds": 1}
     return {
         SCARCE: defining.create(key=SCARCE, kind=Kind.RATE, limit=SPENT_A_RUN, now=now, **rate),
         CREDIT: defining.create(key=CREDIT, kind=Kind.CAPACITY, limit=3 * SPENT_A_RUN, spread_seconds=0, now=now),
