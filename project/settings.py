@@ -154,6 +154,7 @@ DATABASES = {
         disable_server_side_cursors=True,  # PgBouncer in transaction mode
     )
 }
+DATABASES["default"].setdefault("OPTIONS", {})
 # A host that is gone says nothing. Left to the kernel, who waits for it would do so for a quarter of an hour, or for
 # two hours if it had the question already. What the URL says wins.
 DATABASES["default"]["OPTIONS"] = {
@@ -162,7 +163,7 @@ DATABASES["default"]["OPTIONS"] = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,  # ms
-    **DATABASES["default"].get("OPTIONS", {}),
+    **DATABASES["default"]["OPTIONS"],
     # PgBouncer in transaction mode lends another session for each transaction, which has not what psycopg prepared.
     "prepare_threshold": None,
 }
