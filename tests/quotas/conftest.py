@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from alerts.attention import Attention
+from tests.hearing import hearing
 from tests.scheduler.jobs.upstream import Upstream
 
 
@@ -19,3 +21,10 @@ def upstream() -> Iterator[Upstream]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def told() -> Iterator[list[Attention]]:
+    """What people were told."""
+    with hearing() as heard:
+        yield heard

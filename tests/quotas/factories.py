@@ -1,7 +1,7 @@
 """Quotas for the tests, the instants that they speak of, and the audit that proves their books."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,11 +10,12 @@ from unittest import mock
 from django.db import transaction
 from django.db.models import Sum
 
-from quotas import charging, defining
+from quotas import charging, defining, evaluating
 from quotas.books import Books, open_books_of_all
 from quotas.checking import check_books
 from quotas.evaluating import edge_written
 from quotas.models import Edge, LedgerEntry, Quota
+from quotas.refusals import Refused
 from quotas.states import Cause, EntryKind, Kind
 
 SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -54,6 +55,15 @@ def now_is(quota: Quota) -> Quota:
 def spend(quota: Quota, amount: int, *, now: datetime = NOW, **said: Any) -> charging.Charged:
     """Charge the amount."""
     return charging.charge(quota.key, amount, now=now, **said)
+
+
+def granted(charge: Callable[[], object]) -> int:
+    """Return 1 if the charge was granted, 0 if it was refused."""
+    try:
+        charge()
+    except Refused:
+        return 0
+    return 1
 
 
 def edges_of(quota: Quota) -> list[str]:
@@ -123,3 +133,19 @@ def only_the_quick_way() -> Iterator[None]:
 def audit() -> None:
     """Prove the books: balances, reservations, chains, refunds, verdicts."""
     assert check_books() == []
+
+
+def verdict_of(quota: Quota) -> str:
+    return now_is(quota).verdict
+
+
+def wait_for(quota: Quota, smallest: int | None, *, now: Any = NOW) -> None:
+    """Note that somebody waits."""
+    with books_of(quota, now=now, cause=Cause.SPENDING) as locked:
+        evaluating.note_waiting(locked, smallest, None if smallest is None else now)
+
+
+def give_back(quota: Quota, amount: int, *, now: Any) -> None:
+    """Let so much trickle in: a refund of an earlier charge."""
+    with books_of(quota, now=now, cause=Cause.REFUND) as locked:
+        locked.used -= amount

@@ -1,6 +1,5 @@
-"""Charging: all links or none, once a key, never beyond the limit; and what gives back."""
+"""Charging: all links or none, once a key, never beyond the limit."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,18 +9,16 @@ from django.db.models import ProtectedError
 from quotas import charging, reserving
 from quotas.amounts import LARGEST
 from quotas.models import LedgerEntry, Quota
-from quotas.refusals import BadAmount, BadKey, Conflict, NeverSatisfiable, QuotaError, Refused, UnknownQuota
+from quotas.refusals import BadAmount, BadKey, Conflict, NeverSatisfiable, Refused, UnknownQuota
 from quotas.states import EntryKind, Kind, WaitReason
 from tests.quotas.factories import (
     DAY,
     HOUR,
-    MINUTE,
     NOW,
     SECOND,
     audit,
     change_row,
     charged_to,
-    edges_of,
     entries_of,
     make_daily,
     make_family,
@@ -30,7 +27,6 @@ from tests.quotas.factories import (
     no_quick_way,
     now_is,
     only_the_quick_way,
-    say_remaining,
     spend,
 )
 
@@ -215,266 +211,6 @@ def test_who_asked_before_the_reset_and_got_the_lock_after_it_counts_in_the_new_
     assert (now_is(quota).used, now_is(quota).period_start) == (30, midnight)
     assert charging.refund(quota.key, "late", now=midnight + SECOND) == 20
     audit()
-
-
-# --- rates -------------------------------------------------------------------------------------------------------
-
-
-def test_a_drained_rate_gives_a_token_each_second_however_often_it_is_asked() -> None:
-    """B27, B40: a refused call does not turn the clock of the refill."""
-    quota = make_rate(5, amount=1, seconds=1)
-    spend(quota, 5)
-    granted = 0
-    for half_second in range(1, 41):
-        try:
-            spend(quota, 1, now=NOW + half_second * SECOND / 2)
-        except Refused:
-            continue
-        granted += 1
-    assert granted == 20
-    audit()
-
-
-def test_a_caller_whose_clock_is_behind_gains_nothing() -> None:
-    """B30."""
-    quota = make_rate(1, amount=1, seconds=1)
-    spend(quota, 1, now=NOW)
-    spend(quota, 1, now=NOW + SECOND)
-    for late in (0, -1, 1, 0):
-        with pytest.raises(Refused):
-            spend(quota, 1, now=NOW + late * SECOND)
-    spend(quota, 1, now=NOW + 2 * SECOND)
-    audit()
-
-
-@pytest.mark.parametrize(("amount", "seconds"), [(2000, 1), (6000, 1), (3, 1), (7, 300), (1, 3600)])
-def test_over_a_long_time_a_rate_never_gives_more_and_hardly_less(amount: int, seconds: int) -> None:
-    """B26, B32: microseconds, and no drift."""
-    quota = make_rate(10, amount=amount, seconds=seconds)
-    interval = timedelta(seconds=seconds) / amount
-    spend(quota, 10)
-    granted, asked = 0, 300
-    for step in range(1, asked + 1):
-        try:
-            spend(quota, 1, now=NOW + step * interval)
-            granted += 1
-        except Refused:
-            continue
-    assert asked * 0.99 - 1 <= granted <= asked
-
-
-def test_a_full_bucket_gathers_nothing() -> None:
-    quota = make_rate(3, amount=1, seconds=60)
-    spend(quota, 1, now=NOW + HOUR)
-    with pytest.raises(Refused) as refusal:
-        spend(quota, 3, now=NOW + HOUR + 59 * SECOND)
-    assert refusal.value.expected_at == NOW + HOUR + MINUTE
-    spend(quota, 3, now=NOW + HOUR + MINUTE)
-
-
-def test_the_next_token_is_announced_to_the_second() -> None:
-    """B32, B35: the earliest instant at which the asked amount passes, and at that instant it does."""
-    quota = make_rate(5, amount=5, seconds=300)
-    spend(quota, 5)
-    for amount in (1, 2, 5):
-        with pytest.raises(Refused) as refusal:
-            spend(quota, amount, now=NOW + 59 * SECOND)
-        assert refusal.value.why == WaitReason.RATE
-        assert refusal.value.expected_at == NOW + amount * MINUTE
-    spend(quota, 1, now=NOW + MINUTE)
-
-
-# --- refunds -----------------------------------------------------------------------------------------------------
-
-
-def test_a_refund_gives_back_in_each_link_once() -> None:
-    """B18."""
-    parent, leaf, _ = make_family()
-    spend(leaf, 30, idempotency_key="step 1")
-    given = [charging.refund(leaf.key, "step 1", now=NOW, actor="ann") for _ in range(3)]
-    assert given == [30, 30, 30]
-    assert [now_is(quota).used for quota in (parent, leaf)] == [0, 0]
-    assert entries_of(parent) == [("limit", 100), ("charge", -30), ("refund", 30)]
-    audit()
-
-
-def test_a_part_can_be_refunded_and_no_more_than_was_charged() -> None:
-    quota = make_quota(100)
-    spend(quota, 30, idempotency_key="step 1")
-    with pytest.raises(BadAmount, match="at most 30"):
-        charging.refund(quota.key, "step 1", amount=31, now=NOW)
-    assert charging.refund(quota.key, "step 1", amount=10, now=NOW) == 10
-    with pytest.raises(Conflict):
-        charging.refund(quota.key, "step 1", amount=20, now=NOW)
-    assert now_is(quota).used == 20
-    audit()
-
-
-def test_what_was_never_charged_cannot_be_refunded() -> None:
-    quota = make_quota(100)
-    with pytest.raises(QuotaError, match="no charge with the key “step 1”"):
-        charging.refund(quota.key, "step 1", now=NOW)
-
-
-def test_what_an_earlier_period_was_charged_gives_the_new_one_nothing() -> None:
-    root = make_quota(100)
-    leaf = make_daily(100, parent=root)
-    spend(leaf, 30, idempotency_key="step 1")
-    tomorrow = NOW + DAY
-    spend(leaf, 5, now=tomorrow)
-    assert charging.refund(leaf.key, "step 1", now=tomorrow) == 0
-    assert [now_is(quota).used for quota in (root, leaf)] == [5, 5]  # the capacity gets it back
-    audit()
-
-
-def test_a_refund_to_a_rate_gives_what_has_not_refilled_meanwhile() -> None:
-    quota = make_rate(10, amount=1, seconds=1)
-    spend(quota, 10, idempotency_key="step 1")
-    assert charging.refund(quota.key, "step 1", now=NOW + 4 * SECOND) == 6
-    assert now_is(quota).used == 0
-    audit()
-
-
-def test_the_charge_of_a_settlement_can_be_refunded() -> None:
-    quota = make_quota(100)
-    held = reserving.reserve(quota.key, 50, now=NOW)
-    reserving.settle(held.pk, 40, now=NOW)
-    key = LedgerEntry.objects.get(kind=EntryKind.CHARGE).idempotency_key
-    assert charging.refund(quota.key, key, now=NOW) == 40
-    assert not reserving.settle(held.pk, 40, now=NOW)
-    assert now_is(quota).used == 0
-    audit()
-
-
-def test_a_refund_of_what_was_spent_before_the_provider_spoke_does_not_add_to_what_it_said() -> None:
-    quota = make_quota(100)
-    spend(quota, 50, idempotency_key="before")
-    say_remaining(quota, 10, NOW + HOUR, now=NOW + SECOND)
-    charging.refund(quota.key, "before", now=NOW + 2 * SECOND)
-    spend(quota, 8, now=NOW + 3 * SECOND, idempotency_key="after")
-    with pytest.raises(Refused, match="has 2 left of the 3"):
-        spend(quota, 3, now=NOW + 3 * SECOND)
-    charging.refund(quota.key, "after", now=NOW + 4 * SECOND)
-    with pytest.raises(Refused, match="has 10 left of the 11"):
-        spend(quota, 11, now=NOW + 4 * SECOND)
-    audit()
-
-
-def test_what_an_attempt_did_not_use_is_given_back_once() -> None:
-    parent, leaf, other = make_family()
-    at = [NOW + number * SECOND for number in range(4)]
-    spend(leaf, 10, owner="run:1", attempt=1, refund_on_failure=True, now=at[0])
-    spend(leaf, 20, owner="run:1", attempt=1, refund_on_failure=True, now=at[2])
-    spend(other, 5, owner="run:1", attempt=1, refund_on_failure=True, now=at[3])
-    spend(leaf, 30, owner="run:1", attempt=1, now=at[3])  # not to be given back
-    spend(leaf, 1, owner="run:1", attempt=2, refund_on_failure=True, now=at[3])
-    spend(leaf, 2, owner="run:2", attempt=1, refund_on_failure=True, now=at[3])
-    ended = [("run:1", 1, at[1])]  # its last checkpoint: what came before is used
-    assert [charging.refund_unused(ended, now=at[3]) for _ in range(3)] == [2, 0, 0]
-    assert [now_is(quota).used for quota in (parent, leaf, other)] == [43, 43, 0]
-    audit()
-
-
-def test_nothing_is_given_back_to_an_attempt_that_charged_nothing() -> None:
-    assert charging.refund_unused([("run:1", 1, None)], now=NOW) == 0
-
-
-# --- more to spend -----------------------------------------------------------------------------------------------
-
-
-def test_a_top_up_adds_once_a_key_and_at_once() -> None:
-    """B19."""
-    quota = make_quota(10)
-    spend(quota, 10)
-    assert [charging.top_up(quota.key, 5, now=NOW, idempotency_key="invoice 7") for _ in range(3)] == [15] * 3
-    with pytest.raises(Conflict):
-        charging.top_up(quota.key, 6, now=NOW, idempotency_key="invoice 7")
-    spend(quota, 5)
-    assert entries_of(quota) == [("limit", 10), ("charge", -10), ("top_up", 5), ("charge", -5)]
-    audit()
-
-
-def test_only_a_capacity_with_a_limit_can_be_topped_up() -> None:
-    for quota in (make_daily(10), make_rate(10), make_quota(None)):
-        with pytest.raises(QuotaError, match="Only a capacity with a limit"):
-            charging.top_up(quota.key, 5, now=NOW)
-    with pytest.raises(BadAmount):
-        charging.top_up(make_quota(LARGEST).key, 1, now=NOW)
-
-
-def test_a_reset_before_its_time_gives_back_what_is_used_once_a_key() -> None:
-    quota = make_daily(10)
-    spend(quota, 10)
-    resets_at = now_is(quota).period_end
-    assert [charging.reset(quota.key, now=NOW, idempotency_key="ticket 7") for _ in range(2)] == [10, 10]
-    assert (now_is(quota).used, now_is(quota).period_end) == (0, resets_at)
-    assert edges_of(quota) == ["reset"]
-    spend(quota, 4)
-    assert entries_of(quota) == [("limit", 10), ("charge", -10), ("reset", 10), ("charge", -4)]
-    audit()
-
-
-def test_a_refund_of_what_was_reset_away_gives_nothing() -> None:
-    quota = make_daily(10)
-    before = spend(quota, 6)
-    charging.reset(quota.key, now=NOW)
-    spend(quota, 5)
-    assert charging.refund(quota.key, before.idempotency_key, now=NOW + SECOND) == 0
-    assert now_is(quota).used == 5
-    audit()
-
-
-def test_only_what_resets_by_the_clock_is_reset() -> None:
-    for quota in (make_quota(10), make_rate(10)):
-        with pytest.raises(QuotaError, match="Only a quota that resets by the clock"):
-            charging.reset(quota.key, now=NOW)
-
-
-def test_a_raised_limit_is_there_at_once() -> None:
-    """B59."""
-    quota = make_daily(10)
-    spend(quota, 10)
-    charging.set_limit(quota.key, 20, now=NOW)
-    spend(quota, 10)
-    assert now_is(quota).used == 20
-    audit()
-
-
-def test_a_limit_below_what_is_used_keeps_the_debt_and_refuses() -> None:
-    """B59c."""
-    quota = make_daily(100)
-    spend(quota, 80)
-    charging.set_limit(quota.key, 50, now=NOW)
-    with pytest.raises(Refused, match="has 0 left of the 1"):
-        spend(quota, 1)
-    charging.set_limit(quota.key, 90, now=NOW)
-    with pytest.raises(Refused, match="has 10 left of the 11"):
-        spend(quota, 11)
-    audit()
-
-
-def test_unlimited_and_blocked_are_two_limits_under_one_key_too() -> None:
-    quota = make_quota(10)
-    charging.set_limit(quota.key, None, now=NOW, idempotency_key="plan")
-    charging.set_limit(quota.key, None, now=NOW, idempotency_key="plan")
-    with pytest.raises(Conflict, match="for unlimited, and now for 0"):
-        charging.set_limit(quota.key, 0, now=NOW, idempotency_key="plan")
-    assert now_is(quota).limit is None
-    assert entries_of(quota) == [("limit", 10), ("limit", -10)]
-    audit()
-
-
-@pytest.mark.parametrize("limit", [-1, 1.5, "7", True, float("nan"), LARGEST + 1])
-def test_a_limit_that_is_none_is_refused_in_a_sentence(limit: Any) -> None:
-    quota = make_quota(10)
-    with pytest.raises(BadAmount, match="A limit is a whole number from 0"):
-        charging.set_limit(quota.key, limit, now=NOW)
-
-
-def test_a_rate_has_to_have_a_limit() -> None:
-    quota = make_rate(10)
-    with pytest.raises(QuotaError, match="needs a limit"):
-        charging.set_limit(quota.key, None, now=NOW)
 
 
 # --- the ledger --------------------------------------------------------------------------------------------------

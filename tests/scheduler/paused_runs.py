@@ -10,6 +10,7 @@ from scheduler import pausing, running
 from scheduler.models import Pause, TaskRun
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, RunState
+from tests.quotas.factories import spend
 from tests.scheduler.factories import NOW, launched, make_run
 
 
@@ -48,3 +49,9 @@ def held_back_run(quota: Quota, *, now: datetime = NOW, **fields: Any) -> TaskRu
 def hold(run: TaskRun, **fields: Any) -> None:
     """Write how the run is held or delayed."""
     assert Pause.objects.filter(run=run.pk).update(**fields) == 1
+
+
+def used_up(quota: Quota, *, leave: int = 0) -> Quota:
+    """Charge all of the quota but what is to be left."""
+    spend(quota, (quota.limit or 0) - leave)
+    return quota

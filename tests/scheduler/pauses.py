@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import transaction
 
-from alerts.attention import Attention, attention_needed
 from project.kit.clock import database_now
 from quotas import charging
 from quotas.books import open_books
@@ -19,12 +18,22 @@ from scheduler.executing import execute
 from scheduler.identity import SharedSignals, ThisWorker
 from scheduler.models import Pause, QuotaWait, RunEvent, TaskRun
 from scheduler.opening import Opening, open_runs
+from scheduler.resuming import take_edges
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim
 from scheduler.waits import owner_of
 from tests.quotas.factories import make_daily, spend
+from tests.quotas.factories import now_is as quota_now
 from tests.scheduler.executions import Job
-from tests.scheduler.factories import NOW, WORKER, claim_of, launched, make_run, registered
+from tests.scheduler.factories import (
+    MINUTE,
+    NOW,
+    WORKER,
+    claim_of,
+    launched,
+    make_run,
+    registered,
+)
 
 PAUSED_END = AttemptEnd(AttemptOutcome.PAUSED)
 
@@ -73,6 +82,19 @@ def paused(quota: Quota, amount: int = 1, *, now: datetime = NOW, **fields: Any)
     run = make_run(RunState.RUNNING, now=now, **fields)
     assert pause(run, refusal(quota, amount, now=now), now=now)
     return now_is(run)
+
+
+def due(quota: Quota, **fields: Any) -> TaskRun:
+    """Make a due run that needs the quota, just leased."""
+    run = make_run(quota=quota, **fields)
+    launched(run)
+    return run
+
+
+def held_back(*runs: TaskRun) -> list[bool]:
+    """Ask the gate, and return for each run whether it was held back."""
+    held = pausing.hold_back([claim_of(run) for run in runs], now=NOW)
+    return [run.pk in held for run in runs]
 
 
 def begun(run: TaskRun, *, now: datetime = NOW) -> TaskRun:
@@ -130,21 +152,6 @@ def judge(quota: Quota, *, now: datetime) -> None:
         books.save()
 
 
-@contextmanager
-def telling() -> Iterator[list[str]]:
-    """Gather the kinds of what people are told meanwhile."""
-    kinds: list[str] = []
-
-    def hear(attention: Attention, **_: Any) -> None:
-        kinds.append(attention.kind)
-
-    attention_needed.connect(hear)
-    try:
-        yield kinds
-    finally:
-        attention_needed.disconnect(hear)
-
-
 class Floor:
     """A worker that executes the runs of one job, as often as the test wants."""
 
@@ -166,3 +173,19 @@ def floor(job: Job) -> Iterator[Floor]:
     """Yield a worker that executes the function as the job of runs."""
     with registered(job) as key:
         yield Floor(key)
+
+
+def come_back(quota: Quota, left: int = 1000, *, now: datetime = NOW) -> int:
+    """Let so much be left of the quota, and take its edge; return how many runs were resumed."""
+    charging.set_limit(quota.key, quota_now(quota).used + left, now=now)
+    return take_edges(now=now)
+
+
+def delayed(run: TaskRun) -> None:
+    """Let the run wait for a minute before its next try."""
+    Pause.objects.filter(run=run).update(not_before=NOW + MINUTE)
+
+
+def held(run: TaskRun) -> None:
+    """Keep the run paused until a person agrees."""
+    Pause.objects.filter(run=run).update(held=Pause.Held.AGREEMENT)

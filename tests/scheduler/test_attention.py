@@ -16,6 +16,7 @@ from scheduler.run_messages import read_runs
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, RunState
 from scheduler.transitions import Claim
+from tests.hearing import hearing
 from tests.scheduler.factories import (
     DAY,
     HOUR,
@@ -33,14 +34,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def told() -> Iterator[list[Attention]]:
-    heard: list[Attention] = []
-
-    def hear(attention: Attention, **_: Any) -> None:
-        heard.append(attention)
-
-    attention_needed.connect(hear)
-    yield heard
-    attention_needed.disconnect(hear)
+    """What people were told."""
+    with hearing() as heard:
+        yield heard
 
 
 def settle(run: TaskRun, state: RunState, outcome: AttemptOutcome, **fields: Any) -> None:

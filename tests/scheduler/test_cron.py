@@ -19,47 +19,12 @@ from scheduler.cron import (
     cron,
     interval,
 )
+from tests.clock_changes import CHANGES
+from tests.scheduler.factories import utc
 
 MINUTE, SECOND, DAY = timedelta(minutes=1), timedelta(seconds=1), timedelta(days=1)
 
-# Days on which clocks change: by an hour, half an hour, a quarter, two hours and a whole day; at two, at midnight and
-# just past it; with a pair of changes a month apart.
-CHANGES = [
-    ("America/New_York", "2026-03-08"),
-    ("America/New_York", "2026-11-01"),
-    ("America/Toronto", "2026-03-08"),
-    ("America/Havana", "2026-03-08"),
-    ("America/Sao_Paulo", "2018-02-18"),
-    ("America/Sao_Paulo", "2018-11-04"),
-    ("America/St_Johns", "2006-10-29"),
-    ("America/St_Johns", "2007-03-11"),
-    ("America/Caracas", "2007-12-09"),
-    ("Africa/Cairo", "2026-04-24"),
-    ("Africa/Cairo", "2026-10-30"),
-    ("Africa/Casablanca", "2026-02-15"),
-    ("Africa/Casablanca", "2026-03-22"),
-    ("Antarctica/Troll", "2026-03-29"),
-    ("Antarctica/Troll", "2026-10-25"),
-    ("Asia/Kathmandu", "1986-01-01"),
-    ("Asia/Kolkata", "2026-03-29"),
-    ("Asia/Pyongyang", "2018-05-05"),
-    ("Asia/Shanghai", "1991-09-15"),
-    ("Australia/Lord_Howe", "2026-04-05"),
-    ("Australia/Lord_Howe", "2026-10-04"),
-    ("Europe/Berlin", "2026-03-29"),
-    ("Europe/Berlin", "2026-10-25"),
-    ("Europe/Dublin", "2026-10-25"),
-    ("Europe/London", "2026-03-29"),
-    ("Pacific/Apia", "2011-12-30"),
-    ("Pacific/Chatham", "2026-09-27"),
-    ("Pacific/Kwajalein", "1993-08-21"),
-    ("UTC", "2026-03-08"),
-]
 ZONES = sorted({name for name, _ in CHANGES})
-
-
-def utc(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 # --- an oracle: the rule, applied minute by minute ---------------------------------------------------------------

@@ -9,13 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from scheduler.cron import TriggerError, cron
+from tests.scheduler.factories import utc
 
 CASES = json.loads((Path(__file__).parent / "cases" / "cron.json").read_text())
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "daylight-saving.md"
-
-
-def utc(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def after(expression: str, zone: str, instant: str, count: int = 1) -> list[str]:

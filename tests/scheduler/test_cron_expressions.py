@@ -1,6 +1,6 @@
 """What can be written as a trigger, what it means, and in which words anything else is refused."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -18,12 +18,9 @@ from scheduler.cron import (
     once,
     zone,
 )
+from tests.scheduler.factories import utc
 
 DAY = timedelta(days=1)
-
-
-def utc(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 @pytest.mark.parametrize(

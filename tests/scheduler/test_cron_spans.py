@@ -1,16 +1,13 @@
 """Backlogs, data days, and what the preview points out."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import pytest
 
 from scheduler.cron import Cron, Interval, Missed, Once, cron, missed, remarks, shifted_by_daylight_saving, stat_date
+from tests.scheduler.factories import utc
 
 MINUTE = timedelta(minutes=1)
-
-
-def utc(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def test_nothing_was_missed_where_nothing_was_due() -> None:

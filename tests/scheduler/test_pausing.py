@@ -1,18 +1,14 @@
 """A run that its quotas refuse waits for them, with its checkpoint and with rows that say for what and why."""
 
-from datetime import timedelta
-from typing import Any
-
 import pytest
 
 from project.kit.clock import database_now
 from quotas import charging
-from quotas.models import Edge, Quota
-from quotas.states import Verdict, WaitReason
-from scheduler import operations, pausing, resuming, running
+from quotas.states import WaitReason
+from scheduler import operations, resuming, running
 from scheduler.jobs import RunContext
 from scheduler.models import Attempt, Pause, QuotaWait, TaskRun
-from scheduler.pausing import CAME_BACK, FIRST_DELAY, LONGEST_DELAY, MOST_PAUSES_AN_HOUR, SETBACKS_UNTIL_TOLD
+from scheduler.pausing import CAME_BACK
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
 from tests.quotas.factories import (
@@ -27,20 +23,15 @@ from tests.quotas.factories import (
 )
 from tests.quotas.factories import now_is as quota_now
 from tests.scheduler.factories import (
-    DAY,
     HOUR,
     MINUTE,
     NOW,
     SECOND,
-    WORKER,
-    claim_of,
     events_of,
-    launched,
     make_run,
     utc,
 )
 from tests.scheduler.pauses import (
-    begun,
     floor,
     now_is,
     pause,
@@ -49,7 +40,6 @@ from tests.scheduler.pauses import (
     refusal,
     set_back,
     states,
-    telling,
     used_up,
     waits_of,
 )
@@ -222,292 +212,3 @@ def test_a_run_whose_cancel_was_asked_for_is_cancelled_instead() -> None:
     outcome = Outcome(RunState.PAUSED, AttemptOutcome.PAUSED, refusals=[refusal(quota)], spent=True)
     assert running.settle(run, outcome, now=NOW)
     assert (states(run), QuotaWait.objects.count()) == ([RunState.CANCELLED], 0)
-
-
-# --- the launch gate -------------------------------------------------------------------------------------------------
-
-
-def due(quota: Quota, **fields: Any) -> TaskRun:
-    """Make a due run that needs the quota, just leased."""
-    run = make_run(quota=quota, **fields)
-    launched(run)
-    return run
-
-
-def held_back(*runs: TaskRun) -> list[bool]:
-    """Ask the gate, and return for each run whether it was held back."""
-    held = pausing.hold_back([claim_of(run) for run in runs], now=NOW)
-    return [run.pk in held for run in runs]
-
-
-def test_the_due_runs_of_a_quota_that_is_used_up_wait_together_instead_of_being_launched() -> None:
-    quota = used_up(default_step=2)
-    runs = [due(quota), due(quota, quota_need=5)]
-    assert held_back(*runs) == [True, True]
-    assert states(*runs) == [RunState.PAUSED] * 2
-    assert [waits_of(run)[0][1] for run in runs] == [2, 5]
-    assert "it waits, and is not launched" in now_is(runs[0]).reason
-    assert not Attempt.objects.exists()
-
-
-def test_a_quota_that_has_enough_holds_nobody_back() -> None:
-    runs = [due(make_daily(10)), make_run()]
-    launched(runs[1])
-    assert held_back(*runs) == [False, False]
-
-
-def test_a_need_that_is_not_there_is_held_back_though_smaller_ones_are() -> None:
-    quota = make_daily(10)
-    spend(quota, 6)
-    assert held_back(due(quota, quota_need=5), due(quota, quota_need=4)) == [True, False]
-
-
-def test_a_need_above_the_limit_is_launched_so_that_it_fails_at_once() -> None:
-    assert held_back(due(used_up(10), quota_need=11)) == [False]
-
-
-def test_a_run_that_is_to_be_cancelled_is_launched_so_that_its_job_is_told() -> None:
-    run = due(used_up())
-    TaskRun.objects.filter(pk=run.pk).update(cancel_requested_at=NOW)
-    assert held_back(run) == [False]
-
-
-def test_a_run_that_was_resumed_passes_the_gate() -> None:
-    quota = used_up()
-    run = make_run(RunState.RESUMING, quota=quota)
-    launched(run)
-    assert held_back(run) == [False]
-
-
-def test_what_another_launched_meanwhile_is_not_held_back() -> None:
-    run = due(used_up())
-    stale = claim_of(run)
-    launched(run)
-    assert pausing.hold_back([stale], now=NOW) == set()
-    assert states(run) == [RunState.PENDING]
-
-
-def test_while_the_verdict_is_insufficient_newcomers_wait_behind_those_who_wait() -> None:
-    """B58: 5 % are there, and the bar is 10 %."""
-    quota = used_up(100)
-    charging.set_limit(quota.key, 105, now=NOW)
-    assert quota_now(quota).verdict == Verdict.INSUFFICIENT
-    run = due(quota)
-    assert held_back(run) == [True]
-    assert quota_now(quota).waited_for == 1
-    charging.set_limit(quota.key, 120, now=NOW)
-    assert resuming.take_edges(now=NOW) == 1
-    assert states(run) == [RunState.RESUMING]
-
-
-def test_the_gate_of_a_quota_in_shadow_mode_is_open() -> None:
-    assert held_back(due(used_up(shadow=True))) == [False]
-
-
-def test_a_parent_that_is_used_up_holds_back_the_runs_of_its_children() -> None:
-    parent, leaf, other = make_family(root=10)
-    spend(other, 10)
-    assert held_back(due(leaf)) == [True]
-    assert (quota_now(parent).waited_for, quota_now(leaf).waited_for) == (1, None)
-
-
-def test_a_quota_whose_zone_is_not_known_any_more_holds_up_no_launch() -> None:
-    broken, spent = used_up(), used_up()
-    change_row(broken, timezone="Atlantis/Capital", period_end=NOW)
-    assert held_back(due(broken), due(spent)) == [False, True]
-
-
-# --- valves ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("fields", "held"),
-    [
-        ({}, ""),
-        ({"resume_limit": 0}, Pause.Held.LIMIT),
-        ({"resume_limit": 1}, ""),
-        ({"resume_by_hand": True}, Pause.Held.AGREEMENT),
-        ({"resume_by_hand": True, "resume_limit": 0}, Pause.Held.AGREEMENT),
-    ],
-)
-def test_a_valve_holds_a_run_whether_it_was_running_or_only_due(fields: dict[str, Any], held: str) -> None:
-    quota = used_up()
-    assert pause_of(paused(quota, **fields)).held == held
-    newcomer = due(quota, **fields)
-    held_back(newcomer)
-    assert pause_of(newcomer).held == held
-
-
-def test_a_run_that_was_resumed_as_often_as_it_may_be_is_held() -> None:
-    quota = used_up()
-    run = paused(quota, resume_limit=2)
-    Pause.objects.filter(run=run).update(resume_count=2)
-    TaskRun.objects.filter(pk=run.pk).update(state=RunState.RESUMING, due_at=NOW)
-    pause(begun(run), refusal(quota), progressed=True)
-    assert pause_of(run).held == Pause.Held.LIMIT
-
-
-# --- setbacks --------------------------------------------------------------------------------------------------------
-
-
-def test_the_first_pause_is_no_setback() -> None:
-    run = paused(used_up())
-    assert (pause_of(run).setbacks, pause_of(run).not_before) == (0, None)
-
-
-def test_a_run_that_pauses_again_without_getting_anywhere_waits_longer_each_time() -> None:
-    """B5, B9j."""
-    quota = used_up()
-    run = paused(quota)
-    delays = []
-    for hour in range(1, 5):
-        stands = set_back(run, quota, now=NOW + hour * HOUR)
-        assert stands.not_before is not None
-        delays.append(stands.not_before - (NOW + hour * HOUR))
-    assert delays == [FIRST_DELAY, 2 * FIRST_DELAY, 4 * FIRST_DELAY, 8 * FIRST_DELAY]
-
-
-def test_the_delay_grows_no_further_than_an_hour() -> None:
-    quota = used_up()
-    run = paused(quota)
-    Pause.objects.filter(run=run).update(setbacks=50)
-    assert set_back(run, quota, now=NOW + HOUR).not_before == NOW + HOUR + LONGEST_DELAY
-
-
-def test_after_several_setbacks_it_is_held_for_a_person_who_is_told_once() -> None:
-    quota = used_up()
-    run = paused(quota)
-    with telling() as told:
-        helds = [set_back(run, quota, now=NOW + hour * HOUR).held for hour in range(1, SETBACKS_UNTIL_TOLD + 1)]
-    assert helds == [""] * (SETBACKS_UNTIL_TOLD - 1) + [Pause.Held.SETBACKS]
-    assert told == ["run_not_resumed"]
-
-
-def test_getting_somewhere_forgets_the_setbacks() -> None:
-    quota = used_up()
-    run = paused(quota)
-    for hour in (1, 2):
-        set_back(run, quota, now=NOW + hour * HOUR)
-    stands = set_back(run, quota, now=NOW + 3 * HOUR, progressed=True)
-    assert (stands.setbacks, stands.not_before) == (0, None)
-
-
-def test_a_job_got_somewhere_if_it_checkpointed_or_was_granted_anything() -> None:
-    open_, closed = make_daily(10, now=database_now()), used_up(now=database_now())
-
-    def refused(run: RunContext) -> None:
-        run.charge(closed.key)
-
-    def granted(run: RunContext) -> None:
-        run.charge(open_.key)
-        run.charge(closed.key)
-
-    def checkpointed(run: RunContext) -> None:
-        run.checkpoint(page=1)
-        run.charge(closed.key)
-
-    setbacks = []
-    for job in (refused, granted, checkpointed):
-        with floor(job) as worker:
-            run = worker.execute(worker.open())
-            Pause.objects.filter(run=run).update(resume_count=1)
-            TaskRun.objects.filter(pk=run.pk).update(state=RunState.PENDING, due_at=database_now())
-            worker.execute(run)
-            setbacks.append(pause_of(run).setbacks)
-    assert setbacks == [1, 0, 0]
-
-
-def test_more_than_twelve_pauses_an_hour_wait_until_the_hour_has_passed_and_are_told() -> None:
-    """B58."""
-    quota = used_up()
-    run = paused(quota)
-    with telling() as told:
-        for minute in range(1, MOST_PAUSES_AN_HOUR):
-            assert pause_of(run).not_before is None
-            set_back(run, quota, now=NOW + minute * MINUTE, progressed=True)
-    assert pause_of(run).not_before == NOW + HOUR
-    assert told == ["run_flaps"]
-
-
-def test_pauses_that_are_spread_over_the_day_are_no_flapping() -> None:
-    quota = used_up(now=NOW - DAY)
-    spend(quota, 100)
-    run = paused(quota)
-    for number in range(1, 2 * MOST_PAUSES_AN_HOUR):
-        set_back(run, quota, now=NOW + number * timedelta(minutes=6), progressed=True)
-    assert pause_of(run).not_before is None
-
-
-# --- resumed, and not begun ------------------------------------------------------------------------------------------
-
-
-def resumed(quota: Quota, run: TaskRun) -> TaskRun:
-    """Let the quota come back."""
-    charging.set_limit(quota.key, 1000, now=NOW)
-    assert resuming.take_edges(now=NOW) == 1
-    return now_is(run)
-
-
-def test_a_resumed_run_that_no_worker_begins_by_its_deadline_is_paused_again_and_waits_longer() -> None:
-    """B9a."""
-    quota = used_up()
-    run = resumed(quota, paused(quota))
-    assert run.deadline_at is not None
-    assert pausing.return_to_pause(now=run.deadline_at - SECOND) == 0
-    assert pausing.return_to_pause(now=run.deadline_at) == 1
-    stands = pause_of(run)
-    assert (states(run), stands.setbacks) == ([RunState.PAUSED], 1)
-    assert stands.not_before == run.deadline_at + FIRST_DELAY
-    assert events_of(run)[-1] == (RunState.RESUMING, RunState.PAUSED, EventTrigger.TIMEOUT)
-    assert quota_now(quota).reserved == 0
-    audit()
-
-
-def test_a_resume_that_nobody_began_does_not_count_against_the_limit() -> None:
-    """B9j."""
-    quota = used_up()
-    run = resumed(quota, paused(quota, resume_limit=1))
-    pausing.return_to_pause(now=NOW + HOUR)
-    assert (pause_of(run).resume_count, pause_of(run).held) == (0, "")
-
-
-def test_after_several_a_person_is_told_once_and_it_is_still_tried() -> None:
-    quota = used_up()
-    run = resumed(quota, paused(quota))
-    with telling() as told:
-        for hour in range(1, SETBACKS_UNTIL_TOLD + 3):
-            now = NOW + hour * 2 * HOUR
-            pausing.return_to_pause(now=now)
-            assert resuming.resume(quota.pk, by_poll(), now=now + HOUR) == 1
-    assert told == ["run_not_resumed"]
-    assert (states(run), pause_of(run).held) == ([RunState.RESUMING], "")
-
-
-def by_poll() -> resuming.Resumption:
-    """Return what the fallback poll sets off."""
-    return resuming.Resumption(EventTrigger.FALLBACK_POLL, "It is back.")
-
-
-def test_the_hint_of_a_launch_before_the_deadline_begins_nothing_afterwards() -> None:
-    quota = used_up()
-    run = resumed(quota, paused(quota))
-    hint = launched(run)
-    pausing.return_to_pause(now=NOW + HOUR)
-    resuming.resume(quota.pk, by_poll(), now=NOW + 2 * HOUR)
-    launched(now_is(run), now=NOW + 2 * HOUR)
-    assert running.begin(hint, WORKER, now=NOW + 2 * HOUR) is None
-
-
-def test_a_resumed_run_that_is_to_be_cancelled_stays_due_for_the_worker_that_tells_its_job() -> None:
-    quota = used_up()
-    run = resumed(quota, paused(quota))
-    TaskRun.objects.filter(pk=run.pk).update(cancel_requested_at=NOW)
-    assert pausing.return_to_pause(now=NOW + HOUR) == 0
-    assert states(run) == [RunState.RESUMING]
-
-
-def test_pausing_is_no_edge() -> None:
-    quota = used_up()
-    paused(quota)
-    assert not Edge.objects.exists()
-    assert quota_now(quota).verdict == Verdict.INSUFFICIENT

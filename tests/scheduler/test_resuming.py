@@ -1,27 +1,23 @@
-"""Paused runs go on once, by one entry for all triggers: when all their quotas allow it, in their order, spread."""
+"""Paused runs go on once, by one entry for all triggers, and nobody goes on who is held, delayed or cancelled."""
 
 from collections.abc import Callable
-from datetime import datetime, time, timedelta
+from datetime import time, timedelta
 from typing import Any
 
 import pytest
 from django.db import transaction
 
 from project.kit.clock import database_now
-from quotas import charging, reserving, scans
-from quotas.models import Edge, Quota, Reservation
-from quotas.states import Kind, ReservationState
+from quotas import charging, scans
+from quotas.models import Edge
 from scheduler import operations, resuming, running
-from scheduler.jobs import RunContext
-from scheduler.models import Attempt, Pause, RunEvent, TaskRun
+from scheduler.models import TaskRun
 from scheduler.operations import NotPossible, Resumed
 from scheduler.resuming import Resumption, resume, take_edges
 from scheduler.states import EventTrigger, RunState
-from tests.quotas.factories import audit, block, change_row, edges_of, make_family, make_quota, spend
+from tests.quotas.factories import audit, change_row
 from tests.quotas.factories import now_is as quota_now
 from tests.scheduler.factories import (
-    DAY,
-    HOUR,
     MINUTE,
     NOW,
     SECOND,
@@ -34,8 +30,9 @@ from tests.scheduler.factories import (
 )
 from tests.scheduler.pauses import (
     admitted,
-    begun,
-    floor,
+    come_back,
+    delayed,
+    held,
     now_is,
     pause,
     pause_of,
@@ -51,12 +48,6 @@ pytestmark = pytest.mark.django_db
 MIDNIGHT = utc("2026-06-02 00:00")
 PAUSED, RESUMING = RunState.PAUSED, RunState.RESUMING
 POLL = Resumption(EventTrigger.FALLBACK_POLL, "It is back.")
-
-
-def come_back(quota: Quota, left: int = 1000, *, now: datetime = NOW) -> int:
-    """Let so much be left of the quota, and take its edge; return how many runs were resumed."""
-    charging.set_limit(quota.key, quota_now(quota).used + left, now=now)
-    return take_edges(now=now)
 
 
 # --- edges -----------------------------------------------------------------------------------------------------------
@@ -153,177 +144,7 @@ def test_a_quota_whose_zone_is_not_known_any_more_holds_up_no_other() -> None:
     assert states(held, run) == [PAUSED, RESUMING]
 
 
-# --- all quotas allow it ---------------------------------------------------------------------------------------------
-
-
-def test_a_run_that_waits_for_two_quotas_goes_on_only_when_both_allow_it() -> None:
-    """B9d."""
-    short, long = used_up(), used_up()
-    run = make_run(RunState.RUNNING)
-    pause(run, refusal(short), refusal(long, 3))
-    assert come_back(short) == 0
-    assert states(run) == [PAUSED]
-    assert come_back(long) == 1
-    assert {row.quota_id: row.amount for row in Reservation.objects.all()} == {short.pk: 1, long.pk: 3}
-
-
-def test_a_run_waits_for_the_parent_of_its_quota_as_well() -> None:
-    parent, leaf, other = make_family(root=10, leaves=10)
-    spend(leaf, 10)
-    run = paused(leaf, 2)
-    charging.set_limit(leaf.key, 20, now=NOW)
-    assert take_edges(now=NOW) == 0
-    charging.set_limit(parent.key, 20, now=NOW)
-    assert take_edges(now=NOW) == 1
-    assert states(run) == [RESUMING]
-    assert (quota_now(parent).reserved, quota_now(leaf).reserved, quota_now(other).reserved) == (2, 2, 0)
-
-
-def test_what_the_parent_still_lacks_is_noted_there_so_that_its_coming_is_an_edge() -> None:
-    """The parent is sufficient for others all the while: nothing but the noted need can tell."""
-    parent, leaf, _ = make_family(root=100, leaves=100)
-    spend(leaf, 85)
-    change_row(leaf, used=100)
-    run = paused(leaf, 20)
-    change_row(parent, waited_for=None, waited_since=None)
-    charging.set_limit(leaf.key, 200, now=NOW)
-    assert take_edges(now=NOW) == 0
-    assert quota_now(parent).waited_for == 20
-    charging.top_up(parent.key, 5, now=NOW)
-    assert take_edges(now=NOW) == 1
-    assert states(run) == [RESUMING]
-
-
-def test_the_verdict_counts_and_not_only_what_is_there() -> None:
-    """B58: 10 % are there, and it takes more."""
-    quota = used_up(100)
-    run = paused(quota)
-    charging.set_limit(quota.key, 111, now=NOW)
-    assert resume(quota.pk, POLL, now=NOW) == 0
-    charging.set_limit(quota.key, 112, now=NOW)
-    assert take_edges(now=NOW) == 1
-    assert states(run) == [RESUMING]
-
-
-def test_a_raised_limit_resumes_at_once_and_a_lowered_one_does_not() -> None:
-    """B59, B59c."""
-    quota = used_up(10)
-    run = paused(quota)
-    charging.set_limit(quota.key, 5, now=NOW)
-    assert resume(quota.pk, POLL, now=NOW) == 0
-    charging.set_limit(quota.key, 20, now=NOW)
-    assert take_edges(now=NOW) == 1
-    assert states(run) == [RESUMING]
-
-
-def test_a_quota_that_was_set_to_shadow_mode_lets_everybody_go_on() -> None:
-    quota = used_up()
-    run = paused(quota, 7)
-    change_row(quota, shadow=True)
-    assert resume(quota.pk, POLL, now=NOW) == 1
-    assert states(run) == [RESUMING]
-
-
-# --- only part fits --------------------------------------------------------------------------------------------------
-
-
-def test_runs_are_admitted_while_their_needs_fit_and_the_rest_stays_in_order() -> None:
-    quota = used_up(100)
-    runs = [paused(quota, 10, now=NOW + number * SECOND) for number in range(5)]
-    assert come_back(quota, 35, now=NOW + MINUTE) == 3
-    assert states(*runs) == [RESUMING] * 3 + [PAUSED] * 2
-    assert quota_now(quota).reserved == 30
-    assert (quota_now(quota).waited_for, quota_now(quota).waited_since) == (10, NOW + 3 * SECOND)
-
-
-def test_priority_goes_before_age() -> None:
-    quota = used_up(100)
-    old = paused(quota, 10)
-    urgent = paused(quota, 10, now=NOW + MINUTE, priority=5)
-    assert come_back(quota, 15, now=NOW + HOUR) == 1
-    assert states(old, urgent) == [PAUSED, RESUMING]
-
-
-def test_tenants_take_turns() -> None:
-    quota = used_up(100)
-    busy, quiet = make_schedule(), make_schedule()
-    many = [paused(quota, 10, schedule=busy, exclusive_key=None, now=NOW + n * SECOND) for n in range(3)]
-    one = paused(quota, 10, schedule=quiet, now=NOW + MINUTE)
-    assert come_back(quota, 25, now=NOW + HOUR) == 2
-    assert states(*many, one) == [RESUMING, PAUSED, PAUSED, RESUMING]
-
-
-def test_a_big_request_is_passed_by_small_ones_for_a_while_and_not_for_ever() -> None:
-    """B56: of a capacity; a period is not kept for what only its reset can meet."""
-    quota = make_quota(20, patience_seconds=600)
-    spend(quota, 20)
-    big = paused(quota, 8)
-    small = [paused(quota, 1, now=NOW + SECOND) for _ in range(3)]
-    assert come_back(quota, 4, now=NOW + MINUTE) == 3
-    assert states(big, *small) == [PAUSED] + [RESUMING] * 3
-    late = paused(quota, 2, now=NOW + MINUTE)
-    assert come_back(quota, 7, now=NOW + HOUR) == 0
-    assert come_back(quota, 13, now=NOW + HOUR) == 2
-    assert states(big, late) == [RESUMING, RESUMING]
-
-
-def test_what_stays_behind_goes_on_when_its_need_is_there_though_the_verdict_never_changed() -> None:
-    quota = used_up(100)
-    run, big = paused(quota, 5), paused(quota, 40)
-    assert come_back(quota, 30) == 1
-    assert edges_of(quota) == ["limit_change"]
-    assert come_back(quota, 60) == 1
-    assert states(run, big) == [RESUMING, RESUMING]
-
-
-def test_a_blocked_quota_keeps_nobody_of_another_one_waiting() -> None:
-    """B52."""
-    drained, ready = used_up(), used_up()
-    for _ in range(20):
-        paused(drained)
-    run = paused(ready)
-    assert come_back(ready) == 1
-    assert states(run) == [RESUMING]
-
-
-def test_many_blocked_runs_of_high_priority_do_not_hide_one_that_can_go_on() -> None:
-    """B53."""
-    parent, drained, ready = make_family(root=1000, leaves=10)
-    for leaf in (drained, ready):
-        spend(leaf, 10)
-    for _ in range(20):
-        paused(drained, priority=9)
-    run = paused(ready)
-    charging.set_limit(ready.key, 20, now=NOW)
-    assert take_edges(now=NOW) == 1
-    assert resume(parent.pk, POLL, now=NOW) == 0
-    assert states(run) == [RESUMING]
-
-
-def test_resumed_runs_start_one_after_another_within_the_configured_span() -> None:
-    quota = used_up(spread_seconds=10)
-    runs = [paused(quota, now=NOW + number * SECOND) for number in range(5)]
-    come_back(quota, now=NOW + MINUTE)
-    dues = [now_is(run).due_at for run in runs]
-    assert dues == [NOW + MINUTE + offset * SECOND for offset in (0, 2, 4, 6, 8)]
-
-
-def test_without_a_span_they_are_due_at_once() -> None:
-    quota = used_up(spread_seconds=0)
-    runs = [paused(quota) for _ in range(3)]
-    come_back(quota)
-    assert {now_is(run).due_at for run in runs} == {NOW}
-
-
 # --- who does not go on ----------------------------------------------------------------------------------------------
-
-
-def delayed(run: TaskRun) -> None:
-    Pause.objects.filter(run=run).update(not_before=NOW + MINUTE)
-
-
-def held(run: TaskRun) -> None:
-    Pause.objects.filter(run=run).update(held=Pause.Held.AGREEMENT)
 
 
 def to_be_cancelled(run: TaskRun) -> None:
@@ -449,136 +270,3 @@ def test_a_cancel_between_resuming_and_running_wins() -> None:
     assert (states(run), admitted(run)) == ([RunState.CANCELLED], 0)
     assert quota_now(quota).reserved == 0
     audit()
-
-
-# --- a person --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("hindered", [delayed, held])
-def test_a_person_resumes_what_is_held_or_delayed(hindered: Callable[[TaskRun], None]) -> None:
-    quota = used_up()
-    run = paused(quota)
-    hindered(run)
-    assert come_back(quota) == 0
-    assert operations.resume(run, now=NOW, actor="ann", reason="the bill is paid") == Resumed.RESUMED
-    event = RunEvent.objects.filter(run=run).latest("id")
-    assert (event.trigger, event.actor, event.reason) == (EventTrigger.MANUAL, "ann", "the bill is paid")
-    assert pause_of(run).held == ""
-
-
-def test_the_api_is_told_from_a_person() -> None:
-    quota = used_up()
-    run = paused(quota)
-    held(run)
-    come_back(quota)
-    operations.resume(run, now=NOW, actor="ann", trigger=EventTrigger.API)
-    assert events_of(run)[-1][2] == EventTrigger.API
-    assert pause_of(run).last_trigger == EventTrigger.API
-
-
-def test_a_person_cannot_resume_what_the_quota_still_refuses_but_nothing_else_holds_it_any_more() -> None:
-    quota = used_up()
-    run = paused(quota)
-    held(run)
-    assert operations.resume(run, now=NOW, actor="ann") == Resumed.WAITS
-    assert come_back(quota) == 1
-
-
-def test_what_a_person_released_goes_on_when_its_need_comes_though_the_verdict_never_changes() -> None:
-    quota = used_up(100)
-    run = paused(quota, 50)
-    held(run)
-    come_back(quota, 30)
-    assert operations.resume(run, now=NOW, actor="ann") == Resumed.WAITS
-    assert come_back(quota, 60) == 1
-
-
-def test_a_person_who_resumes_one_run_leaves_the_edge_to_the_others() -> None:
-    quota = used_up()
-    runs = [paused(quota) for _ in range(3)]
-    charging.set_limit(quota.key, 1000, now=NOW)
-    assert operations.resume(runs[1], now=NOW, actor="ann") == Resumed.RESUMED
-    assert take_edges(now=NOW) == 2
-
-
-def test_the_setbacks_of_a_run_that_a_person_resumed_begin_anew() -> None:
-    quota = used_up()
-    run = paused(quota)
-    Pause.objects.filter(run=run).update(setbacks=5, held=Pause.Held.SETBACKS)
-    operations.resume(run, now=NOW, actor="ann")
-    assert (pause_of(run).setbacks, pause_of(run).held) == (0, "")
-
-
-# --- what it was admitted for ----------------------------------------------------------------------------------------
-
-
-def test_what_a_run_was_admitted_for_is_kept_for_it_until_it_charges() -> None:
-    quota = used_up(100)
-    run = paused(quota, 20)
-    come_back(quota, 30)
-    assert refusal(quota, 11).available == 10
-    begun(run)
-    charging.charge(quota.key, 20, now=NOW, owner=f"run:{run.pk}", attempt=2)
-    assert (admitted(run), quota_now(quota).reserved, quota_now(quota).used) == (0, 0, 120)
-    audit()
-
-
-def test_what_nobody_used_by_the_deadline_is_free_again() -> None:
-    quota = used_up(100)
-    run = paused(quota, 20)
-    come_back(quota, 30)
-    deadline = now_is(run).deadline_at
-    assert deadline is not None
-    assert reserving.free_expired(now=deadline) == 0
-    assert reserving.free_expired(now=deadline + 2 * MINUTE) == 1
-    assert Reservation.objects.get().state == ReservationState.EXPIRED
-
-
-def test_the_effective_parameters_are_kept_over_a_pause() -> None:
-    """B9b: what the run was launched with, and not what its schedule says by now."""
-    quota = used_up(now=database_now())
-    seen: list[tuple[object, object]] = []
-
-    def job(run: RunContext) -> None:
-        seen.append((run.params, run.stat_date))
-        run.charge(quota.key)
-
-    fields = {"params": {"limit": 7}, "retry_delays": [5], "timeout_seconds": 30, "priority": 3, "quota_need": 2}
-    with floor(job) as worker:
-        schedule = make_schedule(job=worker.job, params={"limit": 7})
-        run = worker.execute(worker.open(schedule=schedule, **fields))
-        type(schedule).objects.update(params={"limit": 99}, timeout_seconds=1, priority=0)
-        charging.set_limit(quota.key, 1000, now=database_now())
-        take_edges(now=database_now())
-        done = worker.execute(run)
-    assert done.state == RunState.DONE
-    assert seen[0] == seen[1]
-    assert {name: getattr(done, name) for name in fields} == fields
-    assert Attempt.objects.filter(run=run).count() == 2
-
-
-# --- providers -------------------------------------------------------------------------------------------------------
-
-
-def test_after_a_providers_reset_one_run_tries_and_the_others_wait() -> None:
-    """B74."""
-    quota = make_quota(100, kind=Kind.CAPACITY)
-    block(quota, NOW + HOUR)
-    runs = [paused(quota, now=NOW + number * SECOND) for number in range(3)]
-    later = NOW + HOUR
-    scans.evaluate_due(now=later)
-    assert quota_now(quota).provider_unverified
-    assert take_edges(now=later) == resume(quota.pk, POLL, now=later) == 0
-    trial = Resumption(EventTrigger.QUOTA_EDGE, "This run tries.", trial=True)
-    assert resume(quota.pk, trial, now=later) == 1
-    assert states(*runs) == [RESUMING, PAUSED, PAUSED]
-    assert quota_now(quota).trial_owner == f"run:{runs[0].pk}"
-
-
-def test_of_a_day_long_wait_nothing_depends_on_the_broker() -> None:
-    """B9g: due times are columns."""
-    quota = used_up()
-    run = paused(quota)
-    assert now_is(run).due_at is None
-    scans.evaluate_due(now=NOW + 3 * DAY)
-    assert take_edges(now=NOW + 3 * DAY) == 1

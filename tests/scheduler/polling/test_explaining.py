@@ -1,8 +1,5 @@
 """Why a card is asked, or is not: told from rows and a live order that the domain itself wrote."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,56 +9,23 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisIsAway
 
 from project.kit.clock import database_now
-from quotas.ratelimit import Limiter, Window
-from scheduler.explaining import Scan, Scans
-from scheduler.polling import capacity, system_settings
+from scheduler.polling import system_settings
 from scheduler.polling.carriers.simulator import settings_for
 from scheduler.polling.cutover import switching
 from scheduler.polling.explaining import Explanation, Situation, explain
-from scheduler.polling.fleet.initializing import rebuild
 from scheduler.polling.fleet.rebuilds import Rebuild
-from scheduler.polling.models import Card, CarrierAccount, PollingParams
-from scheduler.polling.queue import Claim, Finish, Queue, calls, limiter_name
+from scheduler.polling.models import Card
+from scheduler.polling.queue import Queue, calls
 from scheduler.polling.states import CheckType, ErrorClass
 from scheduler.polling.system_settings import Mode
 from tests.scheduler.commands.asking import Shell
-from tests.scheduler.polling.factories import HOUR, MINUTE, SECOND, make_account, make_cards, make_checks, make_tier
+from tests.scheduler.polling.explained import Fleet, why
+from tests.scheduler.polling.factories import HOUR, SECOND, make_tier
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.django_db
 
-USAGE, STATUS = CheckType.USAGE, CheckType.CARD_STATUS
-
-
-class Fleet:
-    """An account at a carrier that can make every check, its cards, and the live order in which they stand."""
-
-    def __init__(self, client: Redis) -> None:
-        self.redis, self.queue = client, Queue(client)
-        self.now = database_now()
-        self.account = make_account(name="acme", gateway="http_json", settings=settings_for("https://carrier.example"))
-        capacity.say(client, "polling.card", "poller", 1000)
-
-    def cards(self, count: int = 1, *, due: datetime | None = None, **fields: Any) -> list[Card]:
-        """Insert cards, due as said by rows, and put them in order."""
-        cards = make_cards(self.account, count, **fields)
-        for check in (USAGE, STATUS):
-            make_checks(cards, check, due_at=due or self.now - SECOND)
-        self.in_order()
-        return cards
-
-    def params(self, **said: Any) -> None:
-        PollingParams.objects.create(account=self.account, changed_at=self.now, **said)
-
-    def change(self, **fields: Any) -> None:
-        CarrierAccount.objects.filter(pk=self.account.pk).update(**fields)
-
-    def in_order(self) -> None:
-        rebuild(self.redis, self.account.pk, by="ann", now=self.now)
-
-    def claim(self, *, lease: timedelta = MINUTE, most: int = 1) -> tuple[Claim, ...]:
-        options: dict[str, Any] = {"inflight_limit": 1000, "priority_share": Decimal("0.8")}
-        return self.queue.ask(calls.claim(self.account.pk, most=most, lease=lease, **options)).claims
+USAGE = CheckType.USAGE
 
 
 @pytest.fixture
@@ -69,11 +33,6 @@ def fleet(redis: Redis) -> Fleet:  # noqa: F811 - the fixture
     """A fleet whose one tier asks for usage each hour and status each day."""
     make_tier(name="all")
     return Fleet(redis)
-
-
-def why(card: Card, *, dispatch: Scan | None = None, **options: Any) -> Explanation:
-    """Ask about the card as the database has it."""
-    return explain(Card.objects.get(pk=card.pk), now=database_now(), scans=Scans(dispatch=dispatch), **options)
 
 
 def told(said: Explanation) -> str:
@@ -206,137 +165,6 @@ def test_a_card_that_is_missing_in_the_order_is_said_to_be_put_in(fleet: Fleet) 
     (card,) = fleet.cards()
     fleet.queue.ask(calls.remove(fleet.account.pk, [card.pk]))
     assert why(card).situation is Situation.NOT_IN_ORDER
-
-
-# --- claimed ---------------------------------------------------------------------------------------------------
-
-
-def test_a_claimed_card_waits_for_a_poller_until_one_asks_it(fleet: Fleet) -> None:
-    (card,) = fleet.cards()
-    (claim,) = fleet.claim()
-    said = why(card)
-    assert said.situation is Situation.ON_ITS_WAY
-    assert "It is claimed for usage and card status and waits in the queue polling.card" in said.sentences[0]
-    fleet.queue.ask(calls.start(fleet.account.pk, "0123456789abcdef", MINUTE, [(card.pk, claim.token)]))
-    said = why(card)
-    assert said.situation is Situation.IN_WORK
-    assert "work 01234567 asks it just now: usage and card status" in said.sentences[0]
-
-
-def test_a_card_in_work_that_is_asked_for_is_asked_once_more(fleet: Fleet) -> None:
-    (card,) = fleet.cards()
-    fleet.claim()
-    fleet.queue.ask(calls.request(fleet.account.pk, [card.pk], [USAGE]))
-    assert "is asked once more afterwards" in why(card).sentences[0]
-
-
-def test_a_claim_whose_lease_has_ended_is_freed_by_the_next_round(fleet: Fleet) -> None:
-    (card,) = fleet.cards()
-    fleet.claim(lease=timedelta(milliseconds=1))
-    said = why(card)
-    assert said.situation is Situation.LEASE_LOST
-    assert "The next round frees it." in said.sentences[0]
-
-
-# --- due -------------------------------------------------------------------------------------------------------
-
-
-def test_a_due_card_says_how_many_stand_before_it_and_how_long_they_take(fleet: Fleet) -> None:
-    fleet.params(rate_windows=[{"limit": 5, "seconds": 1}])
-    fleet.cards(20, due=fleet.now - HOUR)
-    (last,) = fleet.cards()
-    said = why(last)
-    assert said.situation is Situation.WAITS_ITS_TURN
-    assert "20 cards of its account stand before it. At 5 in 1 s that takes 4 s at least." in said.sentences[0]
-    assert said.next_at is not None
-
-
-def test_the_first_due_card_is_claimed_by_the_next_round(fleet: Fleet) -> None:
-    (card,) = fleet.cards()
-    assert "comes first: the next round claims it." in why(card).sentences[0]
-
-
-def test_a_card_that_is_asked_for_goes_before_the_others(fleet: Fleet) -> None:
-    fleet.cards(5)
-    (card,) = fleet.cards(due=fleet.now + HOUR)
-    fleet.queue.ask(calls.request(fleet.account.pk, [card.pk], [USAGE]))
-    said = why(card)
-    assert said.situation is Situation.WAITS_ITS_TURN
-    assert "was asked for, so it goes before" in said.sentences[0]
-
-
-def _silent(fleet: Fleet) -> Scan:
-    return Scan(fleet.now - HOUR)
-
-
-def _no_poller(fleet: Fleet) -> None:
-    capacity.say(fleet.redis, "polling.card", "poller", 0)
-
-
-def _all_in_work(fleet: Fleet) -> None:
-    fleet.params(inflight_limit=1)
-    fleet.claim()
-
-
-@pytest.mark.parametrize(
-    ("happens", "situation", "sentence"),
-    [
-        (_silent, Situation.NOBODY_DISPATCHES, "Start beat and a worker."),
-        (_no_poller, Situation.NO_POLLER, "No poller reads the queue polling.card. Start one."),
-        (_all_in_work, Situation.ALL_PLACES_TAKEN, "As many cards of “acme” are in work as may be at once: 1."),
-    ],
-)
-def test_what_keeps_a_due_card_waiting_is_named_before_its_place(
-    happens: Callable[[Fleet], Scan | None], situation: Situation, sentence: str, fleet: Fleet
-) -> None:
-    fleet.cards(due=fleet.now - HOUR)
-    (card,) = fleet.cards()
-    said = why(card, dispatch=happens(fleet))
-    assert said.situation is situation
-    assert sentence in said.sentences[0]
-    assert said.reasons[-1].situation is Situation.WAITS_ITS_TURN
-
-
-def test_a_card_that_waits_for_the_limit_is_told_which(fleet: Fleet) -> None:
-    (card,) = fleet.cards()
-    fleet.params(rate_windows=[{"limit": 2, "seconds": 30, "even": False}])
-    Limiter(fleet.redis, limiter_name(fleet.account.pk), [Window(2, 30, even=False)]).book(cost=2)
-    turn, limit = why(card).reasons
-    assert turn.situation is Situation.WAITS_ITS_TURN
-    assert limit.situation is Situation.LIMIT_REACHED
-    assert "calls of this second are made: its limit is 2 in 30 s." in limit.sentence
-
-
-# --- later -----------------------------------------------------------------------------------------------------
-
-
-def test_a_card_that_is_due_later_says_when(fleet: Fleet) -> None:
-    due = fleet.now.replace(microsecond=0) + HOUR
-    (card,) = fleet.cards(due=due)
-    said = why(card)
-    assert said.situation is Situation.DUE_LATER
-    assert f"Nothing of it is due before {due:%Y-%m-%d %H:%M:%S} UTC (in " in said.sentences[0]
-    assert said.next_at == due
-
-
-def test_a_check_that_fails_says_how_often_and_with_what(fleet: Fleet) -> None:
-    (card,) = make_cards(fleet.account, 1)
-    failed = fleet.now - MINUTE
-    make_checks([card], failures=3, first_failed_at=failed, last_failed_at=failed, error="502 from the carrier")
-    fleet.in_order()
-    (line,) = [line for line in why(card).schedule if line.startswith("Usage")]
-    assert "It failed 3 times in a row, last at " in line
-    assert line.endswith(" 502 from the carrier.")
-
-
-def test_a_card_of_which_nothing_is_due_waits_until_somebody_asks(fleet: Fleet) -> None:
-    (card,) = fleet.cards()
-    (claim,) = fleet.claim()
-    never = dict.fromkeys((USAGE, STATUS), None)
-    fleet.queue.ask(calls.finish(fleet.account.pk, [Finish(card.pk, claim.token, never, {})]))
-    said = why(card)
-    assert said.situation is Situation.NEVER_DUE
-    assert said.next_at is None
 
 
 # --- as a whole ------------------------------------------------------------------------------------------------

@@ -1,0 +1,37 @@
+"""Days on which the clocks of some zone change."""
+
+# By an hour, half an hour, a quarter, two hours and a whole day; at two, at midnight and just past it; with a pair of
+# changes a month apart; and days on which nothing changes.
+CHANGES = [
+    ("Africa/Cairo", "2026-04-24"),
+    ("Africa/Cairo", "2026-10-30"),
+    ("Africa/Casablanca", "2026-02-15"),
+    ("Africa/Casablanca", "2026-03-22"),
+    ("America/Caracas", "2007-12-09"),
+    ("America/Havana", "2026-03-08"),
+    ("America/New_York", "2026-03-08"),
+    ("America/New_York", "2026-11-01"),
+    ("America/Sao_Paulo", "2018-02-18"),
+    ("America/Sao_Paulo", "2018-11-04"),
+    ("America/St_Johns", "2006-10-29"),
+    ("America/St_Johns", "2007-03-11"),
+    ("America/Toronto", "2026-03-08"),
+    ("Antarctica/Troll", "2026-03-29"),
+    ("Antarctica/Troll", "2026-10-25"),
+    ("Asia/Beirut", "2026-03-29"),
+    ("Asia/Beirut", "2026-10-25"),
+    ("Asia/Kathmandu", "1986-01-01"),
+    ("Asia/Kolkata", "2026-03-29"),
+    ("Asia/Pyongyang", "2018-05-05"),
+    ("Asia/Shanghai", "1991-09-15"),
+    ("Australia/Lord_Howe", "2026-04-05"),
+    ("Australia/Lord_Howe", "2026-10-04"),
+    ("Europe/Berlin", "2026-03-29"),
+    ("Europe/Berlin", "2026-10-25"),
+    ("Europe/Dublin", "2026-10-25"),
+    ("Europe/London", "2026-03-29"),
+    ("Pacific/Apia", "2011-12-30"),
+    ("Pacific/Chatham", "2026-09-27"),
+    ("Pacific/Kwajalein", "1993-08-21"),
+    ("UTC", "2026-03-08"),
+]
