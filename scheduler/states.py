@@ -66,8 +66,6 @@ TERMINAL = frozenset(state for state, targets in TRANSITIONS.items() if not targ
 LAUNCHABLE = frozenset({RunState.PENDING, RunState.RESUMING, RunState.DEFERRED, RunState.FAILED})
 # One run of a schedule at a time may be in these, unless its overlap policy is `allow`.
 EXCLUSIVE = frozenset({RunState.RUNNING, RunState.RESUMING})
-# A person is asked to do something.
-WAITING_FOR_PERSON = frozenset({RunState.AWAITING_APPROVAL, RunState.SUSPENDED})
 
 # Names of colours in the style sheet (project/static/tideline/admin.css); the text is always shown beside it.
 COLOURS: dict[RunState, str] = {

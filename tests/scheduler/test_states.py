@@ -15,7 +15,6 @@ from scheduler.states import (
     LAUNCHABLE,
     TERMINAL,
     TRANSITIONS,
-    WAITING_FOR_PERSON,
     RunState,
     sources_of,
 )
@@ -72,7 +71,7 @@ def test_a_person_may_cancel_whatever_has_not_ended() -> None:
 
 def test_what_the_launcher_launches_may_run_and_what_waits_for_a_person_is_not_launched() -> None:
     assert sources_of(RunState.RUNNING) == LAUNCHABLE
-    assert not LAUNCHABLE & WAITING_FOR_PERSON
+    assert not LAUNCHABLE & {RunState.AWAITING_APPROVAL, RunState.SUSPENDED}
     assert not LAUNCHABLE & TERMINAL
 
 

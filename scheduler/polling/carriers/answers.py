@@ -21,11 +21,6 @@ class Answer:
     body: bytes = field(default=b"", repr=False)
     charset: str = ""
 
-    @property
-    def is_success(self) -> bool:
-        """Whether the status says that it went well; a code in the body may say otherwise."""
-        return 200 <= self.status < 300
-
     def text(self) -> str:
         """Return the body as text: as the answer says, else UTF-8, else ISO-8859-1, which reads anything."""
         for charset in (self.charset, "utf-8-sig"):
