@@ -1,7 +1,7 @@
 """Does what a how-to says in a copy of the project: makes files, changes those that are there, gives its commands.
 
-What a block of code is for stands in the text before it: the last name of a file in backticks. A block of `python` or
-`json` is that file, one of `diff` changes it, one of `console` is given to the shell.
+What a block of code is for stands in the text before it: the last name of a file in backticks. A block of `python`
+is that file, one of `diff` changes it, and the lines of `console` behind a `$` are given.
 """
 
 import os
@@ -9,14 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-WRITTEN, CHANGED, GIVEN = ("python", "csv"), "diff", "console"
+WRITTEN, CHANGED, GIVEN = "python", "diff", "console"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"`([\w./-]+\.\w+)`")
 # What these tests have from tests/settings.py; others find their own.
@@ -47,23 +47,33 @@ def copied(folder: Path) -> Path:
     return Path(shutil.copytree(ROOT, folder / "project", ignore=LEFT_OUT))
 
 
-def follow(page: str, project: Path) -> None:
-    """Do all that the page says.
+def follow(page: str, project: Path) -> list[str]:
+    """Do all that the page says but its tests, and return what these are.
 
     Raises:
         AssertionError: what it changes is not there as it says, or a command fails.
     """
+    tests: list[str] = []
     for step in steps_of(page):
+        file = project / step.file
         if step.kind == GIVEN:
-            for command in re.findall(r"^\$ (.*)$", step.text, re.MULTILINE):
-                give(command, project)
+            commands = re.findall(r"^\$ (.*)$", step.text, re.MULTILINE)
+            tests += [name for command in commands for name in named_tests(command)]
+            for command in commands:
+                if not named_tests(command):
+                    give(command, project)
         elif step.kind == CHANGED:
-            file = project / step.file
             file.write_text(changed(file.read_text(), step))
-        elif step.kind in WRITTEN:
-            file = project / step.file
+        elif step.kind == WRITTEN:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(step.text)
+    return tests
+
+
+def named_tests(command: str) -> list[str]:
+    """Return what a command tests; nothing if it does something else."""
+    name, *arguments = command.split()
+    return arguments if name == "bin/test" else []
 
 
 def changed(text: str, step: Step) -> str:
@@ -79,14 +89,30 @@ def changed(text: str, step: Step) -> str:
 
 
 def give(command: str, project: Path) -> None:
-    """Give the command in the project; tests start servers of their own there.
+    """Give the command, which begins with python3, in the project.
 
     Raises:
         AssertionError: it fails; the text is what it said.
     """
-    python = f'"{sys.executable}"'
-    line = command.replace("bin/test", f"{python} -m pytest -q -p no:cacheprovider").replace("python3 ", f"{python} ")
-    left_out = OURS if command.startswith("bin/test") else ()
-    surroundings = {name: value for name, value in os.environ.items() if name not in left_out}
-    done = subprocess.run(line, shell=True, cwd=project, env=surroundings, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}\n{done.stderr}"
+    run(command.split()[1:], project, os.environ)
+
+
+def try_out(names: list[str], project: Path) -> None:
+    """Run the tests of the project, on servers of their own.
+
+    Raises:
+        AssertionError: one fails; the text is what they said.
+    """
+    surroundings = {name: value for name, value in os.environ.items() if name not in OURS}
+    run(["-m", "pytest", "-q", "-p", "no:cacheprovider", *names], project, surroundings)
+
+
+def run(arguments: list[str], project: Path, surroundings: Mapping[str, str]) -> None:
+    """Run this Python in the project.
+
+    Raises:
+        AssertionError: it ends with a status; the text is what it said.
+    """
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=project, env=surroundings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
