@@ -1,4 +1,5 @@
-"""Copies what the documentation shows of the control panel from the screenshots of the latest test run:
+"""Copies what the documentation shows of the control panel from the screenshots of the latest test run (home, a
+schedule and a run show a living try-out and are taken by hand):
 
 bin/test tests/browser/test_every_page.py && python -m tests.browser.pictures
 """
@@ -11,7 +12,6 @@ from tests.browser.person import SCREENSHOTS
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 # by the name of the picture, that of the page's address
 PICTURES = {
-    "home": "index",
     "quota": "quotas_quota_change",
     "card": "polling_card_change",
 }
