@@ -11,6 +11,7 @@ from tests.benchmarks import (
     dispatch,
     finish,
     fire,
+    growth,
     initialize,
     limiter,
     memory,
@@ -43,6 +44,7 @@ BENCHMARKS: Mapping[str, Callable[[Options], list[Measurement]]] = {
     "utilisation": utilisation.measure,
     "panel": panel.measure,
     "prune": prune.measure,
+    "growth": growth.measure,
 }
 
 

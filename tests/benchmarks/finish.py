@@ -1,7 +1,6 @@
 """Finishing a whole fleet that is claimed, in batches of 50 over 50 accounts, beside the bare commands."""
 
 import time
-from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from tests.benchmarks import fleet, servers
@@ -20,25 +19,17 @@ def measure(options: Options) -> list[Measurement]:
 
 
 def _finish(cards: int) -> float:
-    from scheduler.polling.queue import Finish, Queue, calls
-    from scheduler.polling.states import CheckType
+    from scheduler.polling.queue import Queue
 
     redis = servers.broker()
     redis.flushall()
     fleet.fill(redis, cards)
     queue, seconds, finished = Queue(redis), 0.0, 0
-    due = dict.fromkeys((CheckType.USAGE, CheckType.CARD_STATUS), datetime.now(UTC) + timedelta(hours=1))
-    failures = dict.fromkeys(due, 0)
     while finished < cards:
         fleet.begin_second(redis)
         rounds = queue.perform(fleet.round_of_claims())
         started = time.perf_counter()
-        accepted = queue.perform(
-            [
-                calls.finish(claims[0].account_id, [Finish(each.card_id, each.token, due, failures) for each in claims])
-                for claims in (each.claims for each in rounds)
-            ]
-        )
+        accepted = queue.perform(fleet.finishes(rounds))
         seconds += time.perf_counter() - started
         finished += sum(map(sum, accepted))
     return cards / seconds

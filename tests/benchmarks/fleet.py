@@ -1,6 +1,6 @@
 """A fleet in the queue: cards of many accounts, all of them due."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -64,11 +64,25 @@ def begin_second(redis: Redis) -> None:
         pipeline.execute()
 
 
-def round_of_claims() -> list["Call[Round]"]:
-    """Return the calls that claim a batch of each account."""
+def round_of_claims(most: int = BATCH) -> list["Call[Round]"]:
+    """Return the calls that claim a batch of each account, of so many cards at most."""
     from scheduler.polling.queue import calls
 
     return [
-        calls.claim(account, most=BATCH, inflight_limit=CARDS, lease=LEASE, priority_share=Decimal("0.5"))
+        calls.claim(account, most=most, inflight_limit=CARDS, lease=LEASE, priority_share=Decimal("0.5"))
         for account in range(ACCOUNTS)
+    ]
+
+
+def finishes(rounds: Iterable["Round"], again: timedelta = timedelta(hours=1)) -> list["Call[list[bool]]"]:
+    """Return the calls that finish what was claimed: both types are due again after so long."""
+    from scheduler.polling.queue import Finish, calls
+    from scheduler.polling.states import CheckType
+
+    due = dict.fromkeys((CheckType.USAGE, CheckType.CARD_STATUS), datetime.now(UTC) + again)
+    failures = dict.fromkeys(due, 0)
+    return [
+        calls.finish(claims[0].account_id, [Finish(each.card_id, each.token, due, failures) for each in claims])
+        for claims in (each.claims for each in rounds)
+        if claims
     ]

@@ -53,13 +53,14 @@ def _fire_each_second(schedules: int, first: int, goes_on: Callable[[int], bool]
     took, beat = [], first
     while goes_on(beat):
         begun = time.monotonic()
-        took.append(_fire(beat * FIRED_A_SECOND % schedules))
+        took.append(fire(beat * FIRED_A_SECOND % schedules))
         beat += 1
         time.sleep(max(0.0, begun + 1 - time.monotonic()))
     return took
 
 
-def _fire(behind: int) -> float:
+def fire(behind: int) -> float:
+    """Let the schedules that come after `behind` be due; return the milliseconds of the scan that fires them."""
     from project.kit.clock import database_now
     from scheduler import firing
     from scheduler.models import Schedule

@@ -46,7 +46,7 @@ def end_to_end(size: int, job: str) -> float:
     servers.empty_broker()
     servers.empty_tables()
     with _platform() as processes:
-        due_at = _open(size, job)
+        due_at = open_due(size, job)
         processes.wait_until(all_ended, SECONDS, f"{size} runs")
     return size / (_last_end() - due_at).total_seconds()
 
@@ -68,12 +68,12 @@ def _platform() -> Iterator[Processes]:
 
 def warm_up(processes: Processes) -> None:
     """Let the processes do some runs."""
-    _open(100, "benchmark.noop")
+    open_due(100, "benchmark.noop")
     processes.wait_until(all_ended, 60, "the first runs")
     servers.refresh_statistics()
 
 
-def _open(size: int, job: str) -> datetime:
+def open_due(size: int, job: str) -> datetime:
     """Open the runs in one transaction, so that all of them become due at once; return when that was."""
     from project.kit.clock import database_now
     from scheduler.opening import Opening, insert_runs

@@ -1,7 +1,7 @@
 """A scan of schedules none of which is due: cheap, however many there are."""
 
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from statistics import median
 
 from tests.benchmarks import servers
@@ -27,11 +27,10 @@ def measure(options: Options) -> list[Measurement]:
 
 def _scan(size: int, scans: int) -> float:
     """Return the median milliseconds of the whole scan task, its question for the time included."""
-    from project.kit.clock import database_now
     from scheduler import tasks
 
     servers.empty_tables()
-    _lay_down(size, database_now())
+    lay_down(size)
     took = []
     for _ in range(scans):
         start = time.perf_counter()
@@ -40,9 +39,12 @@ def _scan(size: int, scans: int) -> float:
     return median(took)
 
 
-def _lay_down(size: int, now: datetime) -> None:
+def lay_down(size: int) -> None:
+    """Insert schedules that are due once a day, none of them within the next hour."""
+    from project.kit.clock import database_now
     from scheduler.models import Schedule
 
+    now = database_now()
     Schedule.objects.bulk_create(
         (
             Schedule(

@@ -43,6 +43,12 @@ def fill(size: Size, now: datetime) -> None:
         lay_down(size, now)
 
 
+def fill_runs(size: Size, now: datetime) -> None:
+    """Insert schedules and runs, with the quotas that they name, into empty tables."""
+    for lay_down in (_quotas, _schedules, _runs):
+        lay_down(size, now)
+
+
 def spread(count: int, since: str = "'90 days'") -> str:
     """Return the SQL of an instant that grows with the row's number: the last one is the present."""
     return f"now - interval {since} * ({count} - n) / {count}"
