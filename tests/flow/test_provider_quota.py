@@ -3,7 +3,6 @@ says it in each of the forms in which providers do.
 """
 
 import json
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from scheduler.models import RunEvent, TaskRun
 from scheduler.states import AttemptOutcome, RunState
 from tests.faults.house import House
 from tests.processes import Processes
-from tests.scheduler.jobs.upstream import Handler, Upstream
+from tests.scheduler.jobs.upstream import Handler, Upstream, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -90,13 +89,8 @@ class Provider:
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     server = Upstream()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    yield server
-    server.closing.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        yield server
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from project.beat import SCANS
@@ -13,7 +11,7 @@ from project.kit.clock import database_now
 from project.scans import mark
 from scheduler.models import Pause, Schedule, TaskRun
 from scheduler.states import RunState
-from tests.panel import chief, listed, text_of
+from tests.panel import chief, listed, queries_of, text_of
 from tests.scheduler.admin.desk import person
 from tests.scheduler.factories import HOUR, MINUTE, SECOND, make_run, make_schedule
 
@@ -51,19 +49,11 @@ def test_every_number_is_that_of_the_list_behind_it() -> None:
 
 
 def test_home_asks_as_often_for_many_rows_as_for_few() -> None:
-    client = chief()
-
-    def queries() -> int:
-        client.get(HOME)
-        with CaptureQueriesContext(connection) as captured:
-            assert client.get(HOME).status_code == 200
-        return len(captured)
-
     make_everything()
-    few = queries()
+    few = len(queries_of(HOME))
     for _ in range(5):
         make_everything_again()
-    assert queries() == few
+    assert len(queries_of(HOME)) == few
 
 
 def make_everything_again() -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -65,3 +66,11 @@ def children() -> Iterator[Callable[[], Child]]:
     for child in born:
         child.kill()
         child.communicate()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A monotonic clock, as a list of the one number that it shows."""
+    shown = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: shown[0])
+    return shown

@@ -5,9 +5,10 @@ from typing import Any
 
 from project.kit.clock import database_now
 from scheduler.executing import execute
-from scheduler.identity import ThisWorker
+from scheduler.identity import SharedSignals, ThisWorker
 from scheduler.jobs import RunContext
 from scheduler.models import Attempt, TaskRun
+from scheduler.states import RunState
 from tests.scheduler.factories import launched, make_run, registered
 
 Job = Callable[[RunContext], Any]
@@ -33,3 +34,13 @@ def raising(error: BaseException) -> Job:
 def attempt_of(run: TaskRun) -> Attempt:
     """Return the run's latest attempt."""
     return Attempt.objects.filter(run=run).latest("number")
+
+
+def running(**fields: Any) -> TaskRun:
+    """Make a running run whose lease holds by the database's clock."""
+    return make_run(RunState.RUNNING, now=database_now(), **fields)
+
+
+def in_job(run: TaskRun, signals: SharedSignals | None = None) -> RunContext:
+    """Return what the run's job is given."""
+    return RunContext(run, run.params, signals or SharedSignals())

@@ -12,7 +12,7 @@ from scheduler import cron
 from scheduler.jobs.registry import JOBS, job, short_jobs
 from scheduler.models import Approval, Attempt, Calendar, CalendarDay, Fire, RunEvent, Schedule, TaskRun
 from scheduler.opening import exclusive_key
-from scheduler.states import AttemptOutcome, EventTrigger, RunState
+from scheduler.states import AttemptOutcome, EventTrigger, FireOutcome, RunState
 from scheduler.transitions import Claim, Worker
 
 SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -204,3 +204,13 @@ def make_question(*, now: datetime = NOW, question: str = "Send 214 invoices?", 
     run = make_run(RunState.AWAITING_APPROVAL, now=now, reason=question, **fields)
     Approval.objects.create(run=run, segment=1, question=question, asked_at=now)
     return run
+
+
+def the_run(schedule: Schedule) -> TaskRun:
+    """Return the schedule's only run."""
+    return TaskRun.objects.get(schedule=schedule)
+
+
+def the_skip(schedule: Schedule) -> Fire:
+    """Return the schedule's only fire that started nothing."""
+    return Fire.objects.exclude(outcome=FireOutcome.STARTED).get(schedule=schedule)

@@ -1,6 +1,5 @@
 """What a job is given: its checkpoint is fenced by the lease, and it goes on where it was."""
 
-import time
 import uuid
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,36 +11,18 @@ from django.db import DataError
 from project.kit.clock import database_now
 from scheduler import operations
 from scheduler.identity import SharedSignals
-from scheduler.jobs import RunContext
 from scheduler.jobs.interrupts import Cancelled, Deferred, LeaseLost, Stopping
 from scheduler.models import TaskRun
 from scheduler.states import RunState
-from tests.scheduler.factories import HOUR, SECOND, make_run, row
+from tests.scheduler.executions import in_job, running
+from tests.scheduler.factories import HOUR, SECOND, row
 
 pytestmark = pytest.mark.django_db
-
-
-def running(**fields: Any) -> TaskRun:
-    """Make a running run whose lease holds by the database's clock."""
-    return make_run(RunState.RUNNING, now=database_now(), **fields)
-
-
-def in_job(run: TaskRun, signals: SharedSignals | None = None) -> RunContext:
-    """Return what the run's job is given."""
-    return RunContext(run, run.params, signals or SharedSignals())
 
 
 def lose(run: TaskRun, **changes: Any) -> None:
     """Change the row behind the job's back."""
     TaskRun.objects.filter(pk=run.pk).update(**changes)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A monotonic clock, as a list of the one number that it shows."""
-    shown = [time.monotonic()]
-    monkeypatch.setattr(time, "monotonic", lambda: shown[0])
-    return shown
 
 
 # --- checkpoint ---------------------------------------------------------------------------------------------------

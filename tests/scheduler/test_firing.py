@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from scheduler.firing import Fired, fire_all_due, fire_due
-from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.models import Schedule, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
 from tests.races.helpers import run_before
 from tests.scheduler.factories import (
@@ -22,6 +22,8 @@ from tests.scheduler.factories import (
     make_run,
     make_schedule,
     planned,
+    the_run,
+    the_skip,
     utc,
 )
 
@@ -30,16 +32,6 @@ pytestmark = pytest.mark.django_db
 TWO = utc("2026-06-02 02:00")  # when the factory's schedule is next due
 STARTED, SKIPPED = FireOutcome.STARTED, FireOutcome.SKIPPED_MISFIRE
 ON_TIME, MADE_UP = FireKind.SCHEDULED, FireKind.MISFIRE
-
-
-def the_run(schedule: Schedule) -> TaskRun:
-    """Return the schedule's only run."""
-    return TaskRun.objects.get(schedule=schedule)
-
-
-def the_skip(schedule: Schedule) -> Fire:
-    """Return the schedule's only fire that started nothing."""
-    return Fire.objects.exclude(outcome=STARTED).get(schedule=schedule)
 
 
 # --- on time, late, too late --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scheduler.firing import Fired, fire_due
-from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.models import Fire, TaskRun
 from scheduler.states import FireKind, FireOutcome, RunState
 from tests.scheduler.factories import (
     A_MOMENT,
@@ -19,6 +19,8 @@ from tests.scheduler.factories import (
     make_run,
     make_schedule,
     planned,
+    the_run,
+    the_skip,
     utc,
 )
 
@@ -27,16 +29,6 @@ pytestmark = pytest.mark.django_db
 TWO = utc("2026-06-02 02:00")  # when the factory's schedule is next due
 STARTED, SKIPPED = FireOutcome.STARTED, FireOutcome.SKIPPED_MISFIRE
 ON_TIME, MADE_UP = FireKind.SCHEDULED, FireKind.MISFIRE
-
-
-def the_run(schedule: Schedule) -> TaskRun:
-    """Return the schedule's only run."""
-    return TaskRun.objects.get(schedule=schedule)
-
-
-def the_skip(schedule: Schedule) -> Fire:
-    """Return the schedule's only fire that started nothing."""
-    return Fire.objects.exclude(outcome=STARTED).get(schedule=schedule)
 
 
 # --- overlap ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What an attempt printed: its end is kept, and is in the row about a second after it was said."""
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -23,14 +22,6 @@ def said(*texts: str | bytes) -> str:
     for text in texts:
         output.write(text)
     return output.text
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A monotonic clock, as a list of the one number that it shows."""
-    shown = [time.monotonic()]
-    monkeypatch.setattr(time, "monotonic", lambda: shown[0])
-    return shown
 
 
 def row_output() -> str:

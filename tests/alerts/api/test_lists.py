@@ -1,26 +1,16 @@
 """The lists of the alerts over the API: a fixed number of queries, and nothing counted. Deliveries with their tries."""
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from alerts.api import RESOURCES
 from alerts.models import Delivery
 from tests.alerts.admin.desk import deliver, make_alert, make_history, make_hook
 from tests.alerts.factories import PERMANENT, Sender
-from tests.kit.api.caller import Program, chiefs_program, problem_of
+from tests.kit.api.caller import chiefs_program, problem_of, queries_of
 
 pytestmark = pytest.mark.django_db
 
 MOST_QUERIES = 2  # the token with its user, and the rows
-
-
-def queries_of(program: Program, path: str) -> list[str]:
-    """Return the SQL of a request by a program whose token was used a moment ago."""
-    program.get(path)
-    with CaptureQueriesContext(connection) as captured:
-        assert program.get(path).status_code == 200
-    return [query["sql"] for query in captured]
 
 
 @pytest.mark.parametrize("name", RESOURCES)

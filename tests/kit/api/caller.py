@@ -6,8 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from project.kit.api import tokens
 from project.kit.api.models import ApiToken
@@ -84,3 +86,11 @@ def problem_of(response: HttpResponse, status: int) -> dict[str, Any]:
 def _spelled(headers: dict[str, str]) -> dict[str, str]:
     """Return the headers by their names: `if_match` is If-Match."""
     return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def queries_of(program: Program, path: str) -> list[str]:
+    """Return the SQL of a request by a program whose token was used a moment ago."""
+    program.get(path)
+    with CaptureQueriesContext(connection) as captured:
+        assert program.get(path).status_code == 200
+    return [query["sql"] for query in captured]

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.contrib.admin.models import LogEntry
+
 from project.kit.clock import database_now
 from quotas import charging, defining
 from quotas.admission import Waiting
@@ -79,3 +81,9 @@ def the_waiting(quota: Quota, limit: int) -> Sequence[WaitingWork]:
 def how_many_wait(quota_ids: Any) -> dict[int, int]:
     """Return how many wait for each of the quotas."""
     return {pk: sum(pk in work.waiting.needs for work in QUEUE) for pk in quota_ids}
+
+
+def snapshot() -> Any:
+    """Return all that an action could change."""
+    ledger = list(LedgerEntry.objects.order_by("pk").values())
+    return ledger, list(Quota.objects.order_by("pk").values()), LogEntry.objects.count()

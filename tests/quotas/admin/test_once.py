@@ -1,7 +1,6 @@
 """Money-like actions act once, however often they are sent, and not on what has changed meanwhile."""
 
 from threading import Barrier, Thread
-from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -10,17 +9,11 @@ from django.test import Client
 
 from project.kit.clock import database_now
 from quotas import charging
-from quotas.models import LedgerEntry, Quota
+from quotas.models import Quota
 from tests.panel import asked_by, chief, text_of, told
-from tests.quotas.admin.desk import charge, confirm, make_daily, make_quota, page_of
+from tests.quotas.admin.desk import charge, confirm, make_daily, make_quota, page_of, snapshot
 
 pytestmark = pytest.mark.django_db
-
-
-def snapshot() -> Any:
-    """Return all that an action could change."""
-    ledger = list(LedgerEntry.objects.order_by("pk").values())
-    return ledger, list(Quota.objects.order_by("pk").values()), LogEntry.objects.count()
 
 
 def test_a_confirmation_that_is_sent_twice_tops_up_once() -> None:

@@ -1,7 +1,6 @@
 """What people do with quotas: each action asks first, wants a permission of its own, and is written down."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -21,6 +20,7 @@ from tests.quotas.admin.desk import (
     make_rate,
     member,
     page_of,
+    snapshot,
     viewer,
 )
 
@@ -51,12 +51,6 @@ ACTIONS: dict[str, tuple[str, Callable[[], Model], dict[str, str], Callable[[], 
     "refund": ("refund_quota", a_charge, {"amount": ""}, a_limit),
 }
 PERMISSIONS = ("top_up_quota", "change_quota", "refund_quota", "add_quota")
-
-
-def snapshot() -> Any:
-    """Return all that an action could change."""
-    ledger = list(LedgerEntry.objects.order_by("pk").values())
-    return ledger, list(Quota.objects.order_by("pk").values()), LogEntry.objects.count()
 
 
 # --- who may -------------------------------------------------------------------------------------------------------

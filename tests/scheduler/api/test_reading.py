@@ -3,28 +3,18 @@
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from project.kit.clock import database_now
 from scheduler.api import RESOURCES
 from scheduler.models import Attempt
 from scheduler.states import RunState
-from tests.kit.api.caller import Program, chiefs_program, problem_of
+from tests.kit.api.caller import chiefs_program, problem_of, queries_of
 from tests.scheduler.api.desk import make_each, make_fire, shown
 from tests.scheduler.factories import make_calendar, make_question, make_run, make_schedule
 
 pytestmark = pytest.mark.django_db
 
 MOST_QUERIES = 2  # the token with its user, and the rows
-
-
-def queries_of(program: Program, path: str) -> list[str]:
-    """Return the SQL of a request by a program whose token was used a moment ago."""
-    program.get(path)
-    with CaptureQueriesContext(connection) as captured:
-        assert program.get(path).status_code == 200
-    return [query["sql"] for query in captured]
 
 
 def make_more() -> None:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -20,7 +19,7 @@ from scheduler.models import TaskRun
 from scheduler.transitions import Claim
 from tests.processes import Processes, surroundings
 from tests.scheduler.jobs.shop import Shop
-from tests.scheduler.jobs.upstream import Upstream
+from tests.scheduler.jobs.upstream import Upstream, serving
 from tests.scheduler.jobs.waiting import wait_until
 
 EXECUTE = """
@@ -127,13 +126,8 @@ def runs(transactional_db: None) -> Runs:
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     server = Upstream()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield server
-    server.closing.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield server
 
 
 @pytest.fixture

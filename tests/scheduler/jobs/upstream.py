@@ -1,7 +1,8 @@
 """A real HTTP server for the tests: it answers as they say, and remembers what it was asked."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -61,3 +62,17 @@ def drip(handler: Handler) -> None:
             handler.wfile.write(b"H")
         except OSError:
             return
+
+
+@contextmanager
+def serving(server: Upstream) -> Iterator[None]:
+    """Let the server answer for as long as the block lasts."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -15,23 +15,15 @@ from quotas.ratelimit import AsyncLimiter, Window
 from scheduler.polling import calling, connecting
 from scheduler.polling.calling import AccountGate, Places
 from scheduler.polling.carriers.base import Busy
+from tests.scheduler.polling.loops import with_redis
 
 KEY = "tideline:test:calling"
-Outcome = TypeVar("Outcome")
 
 
 @pytest.fixture(autouse=True)
 def _nobody_calls() -> Iterator[None]:
     yield
     connecting.client().delete(KEY)
-
-
-def with_redis(act: Callable[[Redis], Awaitable[Outcome]]) -> Outcome:
-    async def run() -> Outcome:
-        async with connecting.async_client() as redis:
-            return await act(redis)
-
-    return asyncio.run(run())
 
 
 def test_no_more_calls_than_places_are_within_at_one_time_over_all_who_share_the_key() -> None:

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -24,24 +24,16 @@ from scheduler.polling.sharing import SharedToken
 from scheduler.polling.states import ErrorClass
 from tests.scheduler.polling.carriers.dialects.onelink import ONELINK
 from tests.scheduler.polling.carriers.gateways import card
+from tests.scheduler.polling.loops import with_redis
 
 ACCOUNT = 987_654
 ACCESS = {"credentials": "as they are"}
-Outcome = TypeVar("Outcome")
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept() -> Iterator[None]:
     yield
     connecting.client().delete(key_of(ACCOUNT, "token"), key_of(ACCOUNT, "token-fetching"))
-
-
-def with_redis(act: Callable[[Redis], Awaitable[Outcome]]) -> Outcome:
-    async def run() -> Outcome:
-        async with connecting.async_client() as redis:
-            return await act(redis)
-
-    return asyncio.run(run())
 
 
 class Carrier:

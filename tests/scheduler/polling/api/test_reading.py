@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from scheduler.polling.api import RESOURCES
 from scheduler.polling.models import CarrierAccount, CheckRequest, Confirmation
 from scheduler.polling.queue import Queue, calls
-from tests.kit.api.caller import Program, chiefs_program
+from tests.kit.api.caller import chiefs_program, queries_of
 from tests.scheduler.polling.admin.desk import make_fleet
 from tests.scheduler.polling.api.addresses import TABLE
 
@@ -17,14 +15,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
 MOST_QUERIES = 2  # the token with its user, and the rows
 COUNTS = {"polling-stats"}  # what it tells are counts; test_stats.py says how it asks
-
-
-def queries_of(program: Program, path: str) -> list[str]:
-    """Return the SQL of a request by a program whose token was used a moment ago."""
-    program.get(path)
-    with CaptureQueriesContext(connection) as captured:
-        assert program.get(path).status_code == 200
-    return [query["sql"] for query in captured]
 
 
 @pytest.mark.parametrize("name", sorted(RESOURCES.keys() - COUNTS))
