@@ -117,6 +117,12 @@ def _check(schedule: Schedule, first_day: date, last_day: date, parallel: int, n
         today = cron.stat_date(now, schedule.timezone, schedule.stat_date_offset)
     except cron.TriggerError as error:
         raise ValidationError(str(error)) from error
+    _check_range(first_day, last_day, today)
+    if parallel < 1:
+        raise ValidationError({"parallel": _("At least one run at once is needed.")})
+
+
+def _check_range(first_day: date, last_day: date, today: date) -> None:
     if first_day < EARLIEST_DAY:
         raise ValidationError(
             {
@@ -143,8 +149,6 @@ def _check(schedule: Schedule, first_day: date, last_day: date, parallel: int, n
                 % {"longest_days": LONGEST_DAYS}
             }
         )
-    if parallel < 1:
-        raise ValidationError({"parallel": _("At least one run at once is needed.")})
 
 
 def _days(first_day: date, last_day: date) -> Iterator[date]:

@@ -9,10 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from project.kit.admin import Asked, Done, ObjectAction, ReasonForm, absolute
-from scheduler import cron, putting_off
+from scheduler import cron
 from scheduler.admin.wall_clock import WallClockField, from_wall, on_wall
 from scheduler.cron import TriggerError
 from scheduler.models import TaskRun
+from scheduler.operations import putting_off
 
 
 class PutOffForm(ReasonForm):

@@ -1,5 +1,5 @@
-"""What a person does with schedules and runs: run now, run again, retry, cancel, let go on. Rows are written and the
-next scan acts; nothing here talks to the broker.
+"""What a person does with schedules and runs: run now, run again, retry, cancel, let go on, put off. Rows are written
+and the next scan acts; nothing here talks to the broker.
 """
 
 from scheduler.operations.ending import cancel, give_up, holds_outside

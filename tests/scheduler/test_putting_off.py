@@ -4,9 +4,9 @@ from datetime import datetime
 
 import pytest
 
-from scheduler import operations, putting_off, running
+from scheduler import operations, running
 from scheduler.models import RunEvent, TaskRun
-from scheduler.operations import NotPossible
+from scheduler.operations import NotPossible, putting_off
 from scheduler.states import RunState
 from tests.scheduler.factories import DAY, HOUR, NOW, WORKER, events_of, launched, make_run
 

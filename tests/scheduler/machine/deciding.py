@@ -8,9 +8,9 @@ from django.core.exceptions import ValidationError
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from scheduler import backfilling, operations, putting_off
+from scheduler import backfilling, operations
 from scheduler.models import Approval, Backfill, Schedule, TaskRun
-from scheduler.operations import NotPossible
+from scheduler.operations import NotPossible, putting_off
 from scheduler.states import RunState
 from tests.scheduler.machine.house import House, chosen
 from tests.scheduler.machine.planning import PICK

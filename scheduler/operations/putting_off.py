@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from scheduler import transitions
 from scheduler.models import TaskRun
-from scheduler.operations import NotPossible
+from scheduler.operations.refusing import NotPossible
 from scheduler.states import EventTrigger, RunState
 from scheduler.transitions import Claim
 
