@@ -84,7 +84,7 @@ def _make_schedules(site: Site, quotas: dict[str, Quota]) -> dict[str, Schedule]
     return {
         "one mark": site.every(1, "test.one", overlap=allow),
         "items, overlapping": site.every(3, "test.items", items=6, seconds=0.1, overlap=allow),
-        "items, one after another": site.every(3, "test.items", items=6, seconds=0.1, overlap=queue),
+        "items, one after another": site.every(8, "test.items", items=6, seconds=0.1, overlap=queue),
         "edited": site.every(2, "test.items", items=3, seconds=0.1, overlap=skip),
         "failing": site.every(7, "test.raises", retry_delays=[1], overlap=queue),
         "asking": site.every(5, "test.asks", items=4, ask_before=3, overlap=allow),
