@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from redis import Redis
 
+from project.kit.parts import parts_of
 from scheduler.polling.cutover import structure
 from scheduler.polling.fleet import live_order
 from scheduler.polling.queue import MOST_CARDS, Requested
@@ -50,8 +51,7 @@ def _parts(slots: Mapping[int, int]) -> Iterator[tuple[int, Sequence[int]]]:
     for card_id, seconds in slots.items():
         by_second.setdefault(seconds, []).append(card_id)
     for seconds, card_ids in by_second.items():
-        for first in range(0, len(card_ids), MOST_CARDS):
-            yield seconds, card_ids[first : first + MOST_CARDS]
+        yield from ((seconds, some) for some in parts_of(card_ids, MOST_CARDS))
 
 
 def _request(

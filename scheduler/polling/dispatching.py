@@ -13,6 +13,7 @@ from kombu.exceptions import KombuError
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from project.kit.parts import parts_of
 from scheduler.hints import publish, reached_broker
 from scheduler.polling import accounts, capacity, policy
 from scheduler.polling.accounts import Account
@@ -119,16 +120,12 @@ class _Batch:
 def _batches(limits: Sequence[tuple[Account, int]], rounds: Sequence[Round | ResponseError]) -> Iterator[_Batch]:
     """Yield the claims in small batches, the first of each account before the second of any."""
     parts = [
-        [_Batch(account.params.queue, part) for part in _parts(round_.claims)]
+        [_Batch(account.params.queue, part) for part in parts_of(round_.claims, CARDS_A_MESSAGE)]
         for (account, _), round_ in zip(limits, rounds, strict=True)
         if isinstance(round_, Round)
     ]
     for turn in zip_longest(*parts):
         yield from filter(None, turn)
-
-
-def _parts(claims: Sequence[Claim]) -> Iterator[Sequence[Claim]]:
-    return (claims[first : first + CARDS_A_MESSAGE] for first in range(0, len(claims), CARDS_A_MESSAGE))
 
 
 def _send(queue: Queue, batches: Sequence[_Batch]) -> Dispatched:

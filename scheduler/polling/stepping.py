@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from project.kit.parts import parts_of
 from scheduler.polling import calling
 from scheduler.polling.carriers.base import Batch, Busy, CardRef, CarrierError, Outcome
 from scheduler.polling.gateways import Access
@@ -55,8 +56,8 @@ class Stepping:
         for check in self._in_order(self._access.gateway.batches):
             batch = self._access.gateway.batches[check]
             due = [work for work in works if check in work.polled.claim.types]
-            for first in range(0, len(due) if len(due) > 1 else 0, batch.size):
-                held = [work for work in due[first : first + batch.size] if not work.held.is_lost]
+            for some in parts_of(due, batch.size) if len(due) > 1 else ():
+                held = [work for work in some if not work.held.is_lost]
                 if held and not self._access.in_peace:
                     refs = [work.polled.subject.ref for work in held]
                     given.setdefault(check, {}).update(await self._batch(batch, refs))

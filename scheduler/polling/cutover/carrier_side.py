@@ -8,6 +8,7 @@ from redis import Redis
 from redis.exceptions import ResponseError
 
 from project.kit.clock import elapsed
+from project.kit.parts import parts_of
 from scheduler.polling.cutover import sets
 from scheduler.polling.fleet import initializing, live_order, rebuilds, reconciling
 from scheduler.polling.models import CardCheck, CarrierAccount
@@ -75,8 +76,7 @@ def held(redis: Redis) -> int:
 def _take_over(redis: Redis, account_id: int, now: datetime) -> None:
     """Let what the simple way was asked for beside the schedule be asked for here."""
     card_ids = list(live_order.polled_cards().filter(account=account_id).order_by("pk").values_list("pk", flat=True))
-    for first in range(0, len(card_ids), MOST_CARDS):
-        some = card_ids[first : first + MOST_CARDS]
+    for some in parts_of(card_ids, MOST_CARDS):
         known = _by_schedule(some)
         sooner = [
             calls.request(account_id, [card_id], [check], delay=max(at - now, timedelta(0)))

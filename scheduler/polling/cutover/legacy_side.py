@@ -1,11 +1,11 @@
 """What a cut-over does with the sets of the simple way. Each step may be repeated, and begun by two at once."""
 
 import logging
-from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from redis import Redis
 
+from project.kit.parts import parts_of
 from scheduler.polling import recalling
 from scheduler.polling.cutover import sets, standing
 from scheduler.polling.fleet import initializing, live_order, rebuilds
@@ -73,9 +73,9 @@ def reconcile(redis: Redis, *, now: datetime) -> int:
 def mend(redis: Redis, *, now: datetime) -> int:
     """Compare the sets with the rows, the sets first, and return how many cards were wrong."""
     there, polled = sets.cards(redis), _polled()
-    for some in _parts(sorted(polled - there)):
+    for some in parts_of(sorted(polled - there), MOST_CARDS):
         sets.put(redis, live_order.entries(live_order.polled_cards().filter(pk__in=some), live_order.as_before(now)))
-    for some in _parts(sorted(there - polled)):
+    for some in parts_of(sorted(there - polled), MOST_CARDS):
         sets.remove(redis, some)
     return len(polled ^ there)
 
@@ -119,7 +119,3 @@ def _take_over(redis: Redis) -> None:
 
 def _polled() -> set[int]:
     return set(live_order.polled_cards().values_list("pk", flat=True))
-
-
-def _parts(card_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (card_ids[first : first + MOST_CARDS] for first in range(0, len(card_ids), MOST_CARDS))

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from redis import Redis
 from redis.exceptions import RedisError
 
+from project.kit.parts import parts_of
 from scheduler.polling import accounts, connecting, policy
 from scheduler.polling.cutover import structure
 from scheduler.polling.fleet import live_order
@@ -79,7 +80,7 @@ def spread_of(account_id: int, count: int) -> timedelta:
 def put_in(redis: Redis, account_id: int, card_ids: Sequence[int], due: DueRule) -> int:
     """Put those of the cards that the account polls into its order, and return how many are new there."""
     new = 0
-    for some in _parts(card_ids):
+    for some in parts_of(card_ids, MOST_CARDS):
         polled = live_order.polled_cards().filter(account=account_id, pk__in=some)
         if entries := live_order.entries(polled.order_by("pk"), due):
             new += structure.put(redis, account_id, entries)
@@ -88,7 +89,7 @@ def put_in(redis: Redis, account_id: int, card_ids: Sequence[int], due: DueRule)
 
 def take_out(redis: Redis, account_id: int, card_ids: Sequence[int]) -> int:
     """Take cards out of the order of an account, and return how many there were."""
-    return sum(structure.remove(redis, account_id, some) for some in _parts(card_ids))
+    return sum(structure.remove(redis, account_id, some) for some in parts_of(card_ids, MOST_CARDS))
 
 
 def _by_account(accounts_of_cards: Mapping[int, int]) -> dict[int, list[int]]:
@@ -96,7 +97,3 @@ def _by_account(accounts_of_cards: Mapping[int, int]) -> dict[int, list[int]]:
     for card_id, account_id in sorted(accounts_of_cards.items()):
         cards[account_id].append(card_id)
     return cards
-
-
-def _parts(card_ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (card_ids[first : first + MOST_CARDS] for first in range(0, len(card_ids), MOST_CARDS))

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.db import transaction
 
+from project.kit.parts import parts_of
 from scheduler.polling import iccid
 from scheduler.polling.fleet import lifecycle
 from scheduler.polling.models import Card, CarrierAccount, Device
@@ -254,8 +255,7 @@ def _against_rows(lines: Iterable[Line], update: bool) -> Iterator[Line]:
 
 def _cards_there(numbers: Sequence[str]) -> dict[str, Card]:
     cards: dict[str, Card] = {}
-    for first in range(0, len(numbers), CARDS_A_QUESTION):
-        some = numbers[first : first + CARDS_A_QUESTION]
+    for some in parts_of(numbers, CARDS_A_QUESTION):
         cards |= {card.iccid: card for card in Card.objects.select_related("device").filter(iccid__in=some)}
     return cards
 

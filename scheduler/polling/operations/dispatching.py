@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
+from project.kit.parts import parts_of
 from scheduler.hints import publish, reached_broker
 from scheduler.polling import accounts
 from scheduler.polling.accounts import Account
@@ -54,5 +55,4 @@ def _send(asked: Mapping[int, Account], taken: Mapping[int, Sequence[Taken]], no
 
 def _parts(taken: Mapping[int, Sequence[Taken]]) -> Iterator[tuple[int, Sequence[Taken]]]:
     for account_id, of_account in taken.items():
-        for first in range(0, len(of_account), OPERATIONS_A_MESSAGE):
-            yield account_id, of_account[first : first + OPERATIONS_A_MESSAGE]
+        yield from ((account_id, part) for part in parts_of(of_account, OPERATIONS_A_MESSAGE))
