@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Count, F, Model, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -38,6 +39,7 @@ CAP = 1000
 LINES = 6
 
 Condition = Callable[[datetime], Q]
+Viewer = User | AnonymousUser
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,36 +92,66 @@ ALERT_TROUBLE: tuple[tuple[str | Promise, Condition, str, str], ...] = (
 def home(request: HttpRequest) -> dict[str, Any]:
     """Return what the home page shows to this user."""
     now = database_now()
+    context = _system(now)
+    for permissions, part in PARTS:
+        if request.user.has_perms(permissions):
+            context |= part(now, request.user)
+    return context
+
+
+def _system(now: datetime) -> dict[str, Any]:
     scans = scan_states(now)
-    context: dict[str, Any] = {
+    return {
         "now": now,
         "system": system_panel.lines(scans, now),
         "scans": [_scan_line(state, now) for state in scans],
         "missing_scans": [_scan_line(state, now) for state in scans if not state.recent],
     }
-    if request.user.has_perm("scheduler.view_taskrun"):
-        context |= {
-            "trouble": _trouble(TaskRun, RUN_TROUBLE, now),
-            "unfinished": _unfinished(now),
-            "done": _tile(TaskRun, _("done in 24 h"), questions.was_done_lately, "done-24h", "green", now),
-            "failures": [_failure_line(run, now) for run in _latest_failures(now)],
-        }
-    if request.user.has_perm("alerts.view_alert"):
-        context |= {"alerts": _trouble(Alert, ALERT_TROUBLE, now), "inbox": bool(settings.TIDELINE_INBOX_URL)}
-    if request.user.has_perm("scheduler.view_schedule"):
-        tiles = _schedule_tiles(now)
-        context |= {
-            "schedules": tiles,
-            "first_steps": [] if tiles[0].count else steps_for(request.user),
-            "upcoming": [_upcoming_line(schedule, now) for schedule in _next_schedules()],
-        }
-    if request.user.has_perms(("scheduler.view_schedule", "scheduler.view_taskrun", "scheduler.view_fire")):
-        context |= timeline.pictures(now, with_quotas=request.user.has_perm("quotas.view_quota"))
-    if request.user.has_perm("quotas.view_quota"):
-        context |= {"quotas": _quota_tiles(now), "short_quotas": _short_quota_lines(now)}
-    if request.user.has_perm("polling.view_carrieraccount"):
-        context |= {"polling": polling_panel.lines(now), "cutover": polling_panel.cutover(now)}
-    return context
+
+
+def _runs(now: datetime, user: Viewer) -> dict[str, Any]:
+    return {
+        "trouble": _trouble(TaskRun, RUN_TROUBLE, now),
+        "unfinished": _unfinished(now),
+        "done": _tile(TaskRun, _("done in 24 h"), questions.was_done_lately, "done-24h", "green", now),
+        "failures": [_failure_line(run, now) for run in _latest_failures(now)],
+    }
+
+
+def _alerts(now: datetime, user: Viewer) -> dict[str, Any]:
+    return {"alerts": _trouble(Alert, ALERT_TROUBLE, now), "inbox": bool(settings.TIDELINE_INBOX_URL)}
+
+
+def _schedules(now: datetime, user: Viewer) -> dict[str, Any]:
+    tiles = _schedule_tiles(now)
+    return {
+        "schedules": tiles,
+        "first_steps": [] if tiles[0].count else steps_for(user),
+        "upcoming": [_upcoming_line(schedule, now) for schedule in _next_schedules()],
+    }
+
+
+def _pictures(now: datetime, user: Viewer) -> dict[str, Any]:
+    return timeline.pictures(now, with_quotas=user.has_perm("quotas.view_quota"))
+
+
+def _quotas(now: datetime, user: Viewer) -> dict[str, Any]:
+    return {"quotas": _quota_tiles(now), "short_quotas": _short_quota_lines(now)}
+
+
+def _polling(now: datetime, user: Viewer) -> dict[str, Any]:
+    return {"polling": polling_panel.lines(now), "cutover": polling_panel.cutover(now)}
+
+
+# What the home page shows, to whom who has these permissions.
+PARTS: tuple[tuple[tuple[str, ...], Callable[[datetime, Viewer], dict[str, Any]]], ...] = (
+    (("scheduler.view_taskrun",), _runs),
+    (("alerts.view_alert",), _alerts),
+    (("scheduler.view_schedule",), _schedules),
+    (("scheduler.view_schedule", "scheduler.view_taskrun", "scheduler.view_fire"), _pictures),
+    (("quotas.view_quota",), _quotas),
+    (("polling.view_carrieraccount",), _polling),
+)
 
 
 # --- runs --------------------------------------------------------------------------------------------------------
