@@ -10,6 +10,7 @@ PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # the tests of four pages, beside others
 def test_what_the_pages_say_can_be_done_and_its_tests_pass(tmp_path: Path) -> None:
     project = copied(tmp_path)
     try_out([name for page in PAGES for name in follow(page.read_text(), project)], project)
