@@ -95,8 +95,7 @@ class Audit:
         return sum("item" in mark for marks in self._marks.values() for mark in marks)
 
     def progress(self) -> int:
-        gone_back = [fault for fault in self._watch.faults if fault.startswith("Run")]
-        assert not gone_back, gone_back[0]
+        assert not self._watch.gone_back, self._watch.gone_back[0]
         return self._watch.looks
 
     def questions(self) -> int:
@@ -172,8 +171,7 @@ class Audit:
 
     def checks(self) -> int:
         audit_no_failure()
-        wrong = [fault for fault in self._watch.faults if fault.startswith("A check")]
-        assert not wrong, wrong[0]
+        assert not self._watch.wrong_checks, self._watch.wrong_checks[0]
         assert not CardCheck.objects.filter(succeeded_at=None, type__in=("usage", "card_status")).exists()
         return self._watch.ledger.writes
 

@@ -20,11 +20,12 @@ from tests.chaos.report import Report
 from tests.chaos.site import Site, site_at_work
 from tests.chaos.watch import Watch
 from tests.chaos.work import Work, lay_down_work
+from tests.faults.polling_books import answered_since
 from tests.faults.test_polling_campaign import wait_until_all_are_polled
 from tests.processes import Processes
 
 # Enough for most kinds of harm.
-SECONDS = float(os.environ.get(campaign.SECONDS, "75"))
+SECONDS = float(os.environ.get(campaign.SECONDS, "60"))
 SEED = int(os.environ.get(campaign.SEED, "1"))
 REPORT_FILE = os.environ.get(campaign.REPORT, "")
 # Until all that was begun has come to its end, once nobody does harm any more: what queues up meanwhile takes its time.
@@ -39,6 +40,7 @@ def test_whatever_is_done_to_all_parts_at_once_the_books_are_right_afterwards(
     with site_at_work(processes, redis_server, own_postgresql, tmp_path) as site:
         work, watch = lay_down_work(site), Watch()
         people, chaos = People(work, SEED), Chaos(site, SEED)
+        site.wait_until(lambda: answered_since(work.begun_at), HEALING_SECONDS, "the pollers to begin")
         wait_until_all_are_polled(site, watch.ledger)
 
         def between_two_blows() -> None:

@@ -10,13 +10,15 @@ class Watch:
     Attributes:
         looks: how many runs were compared with what they had been before.
         ledger: of the cards' checks.
-        faults: what must not have been, a sentence each.
+        gone_back: the runs whose progress did, a sentence each.
+        wrong_checks: those that went back or failed, a sentence each.
     """
 
     def __init__(self) -> None:
         self.looks = 0
         self.ledger = Ledger()
-        self.faults: list[str] = []
+        self.gone_back: list[str] = []
+        self.wrong_checks: list[str] = []
         self._progress: dict[int, tuple[int, int]] = {}
 
     def look(self) -> None:
@@ -25,7 +27,7 @@ class Watch:
         try:
             self.ledger.look()
         except AssertionError as error:
-            self.faults.append(f"A check went back, or failed: {error}")
+            self.wrong_checks.append(f"A check went back, or failed: {error}")
 
     def _look_at_runs(self) -> None:
         rows = TaskRun.objects.exclude(progress_done=None).values_list("pk", "progress__item", "progress_done")
@@ -33,6 +35,6 @@ class Watch:
             now = (reached[0], reached[1])
             before = self._progress.get(run, now)
             if now < before:
-                self.faults.append(f"Run {run} went back from item {before} to {now}.")
+                self.gone_back.append(f"Run {run} went back from item {before} to {now}.")
             self._progress[run] = now
             self.looks += 1

@@ -49,23 +49,26 @@ class Work:
 
     Attributes:
         plans: of all schedules, by what they are for.
+        begun_at: when it was laid down.
         counting_since: when the carrier began to count its calls, by the monotonic clock.
     """
 
     plans: dict[str, Plan]
     channel: Channel
     accounts: list[CarrierAccount]
+    begun_at: datetime
     counting_since: float
 
 
 def lay_down_work(site: Site) -> Work:
     """Insert everything; it begins at once."""
+    begun_at = database_now()
     accounts = _lay_down_cards(site)
     count_anew(site.carrier)
     counting_since = time.monotonic()
     channel = make_channel("the campaign's", site.receiver)
     plans = {what: _plan_of(schedule) for what, schedule in _make_schedules(site, _make_quotas()).items()}
-    return Work(plans, channel, accounts, counting_since)
+    return Work(plans, channel, accounts, begun_at, counting_since)
 
 
 def _make_quotas() -> dict[str, Quota]:
