@@ -1,3 +1,8 @@
+"""Deliveries wait in the order of their severity.
+
+Upgrade: what waits is written once. Downgrade: what waits goes by its age again.
+"""
+
 from django.db import migrations, models
 
 # What waits already goes by its severity too.

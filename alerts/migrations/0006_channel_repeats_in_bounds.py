@@ -1,3 +1,8 @@
+"""A channel repeats within a year: a longer time fits no instant.
+
+Upgrade: what is beyond them is set to the longest. Downgrade: reversing this migration drops the constraint only.
+"""
+
 from django.db import migrations, models
 
 

@@ -1,3 +1,7 @@
+"""The outcome of a refused delivery is called what it is.
+
+Upgrade and downgrade: only the names of choices change; no row does.
+"""
 
 from django.db import migrations, models
 

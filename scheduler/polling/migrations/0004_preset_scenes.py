@@ -1,3 +1,8 @@
+"""The scenes that everybody needs are there, and the indexes fit what is asked.
+
+Upgrade: a scene that has the same code already stays as it is. Downgrade: the scenes stay.
+"""
+
 from django.db import migrations, models
 
 
