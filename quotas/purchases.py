@@ -4,10 +4,15 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from quotas.refusals import BadKey
 
+# Lazy, because a charge is quick and the words are for whoever is refused.
+AN_IDEMPOTENCY_KEY = gettext_lazy("An idempotency key")
+NAME_OF_AN_OWNER = gettext_lazy("The name of an owner")
 LONGEST_KEY = 250
 LONGEST_OWNER = 200
 # Keys of our own begin with it, so that nobody else's can be the same.
@@ -47,8 +52,8 @@ def purchase(key: str | None, **said: Any) -> Purchase:
             _("Keys that begin with “%(ours)s” are given out here; take another one than “%(key)s”.")
             % {"ours": OURS, "key": key}
         )
-    _check_text(_("An idempotency key"), key, 1, LONGEST_KEY)
-    _check_text(_("The name of an owner"), said.get("owner", ""), 0, LONGEST_OWNER)
+    _check_text(AN_IDEMPOTENCY_KEY, key, 1, LONGEST_KEY)
+    _check_text(NAME_OF_AN_OWNER, said.get("owner", ""), 0, LONGEST_OWNER)
     return Purchase(key, **said)
 
 
@@ -57,7 +62,7 @@ def settlement_key(reservation_id: int) -> str:
     return f"{OURS}reservation:{reservation_id}"
 
 
-def _check_text(what: str, text: str, shortest: int, longest: int) -> None:
+def _check_text(what: Promise, text: str, shortest: int, longest: int) -> None:
     if not shortest <= len(text) <= longest or "\0" in text:
         raise BadKey(
             _("%(what)s has %(shortest)s to %(longest)s characters and no NUL among them, not %(text)s.")
