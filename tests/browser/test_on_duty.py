@@ -111,7 +111,7 @@ def test_a_deploy_amid_a_run_loses_neither_the_work_nor_the_page_nor_the_session
     ann.photographs("done run")
 
     assert [site.items(run).count(item) for item in range(1, 21)] == [1] * 20
-    ann.goes_to("/admin/").reads("Schedules")
+    ann.goes_to("/admin/").reads("Failed lately")
 
 
 def test_who_is_asked_approves_or_rejects_with_a_word(site: Site, ann: Person) -> None:
@@ -122,8 +122,8 @@ def test_who_is_asked_approves_or_rejects_with_a_word(site: Site, ann: Person) -
 
     ann.goes_to("/admin/").follows(re.compile("waiting for approval")).photographs("questions")
     ann.follows(f"#{wanted.pk}").reads("Send 214 invoices?").photographs("question")
-    ann.follows("Approve").fills(Reason="Checked").presses("Approve").sees_state("done")
-    ann.goes_to(f"/admin/scheduler/taskrun/{refused.pk}/change/").follows("Reject").fills(Reason="Too few")
+    ann.fills(Why="Checked").presses("Approve").sees_state("done")
+    ann.goes_to(f"/admin/scheduler/taskrun/{refused.pk}/change/").fills(Why="Too few")
     ann.presses("Reject").sees_state("cancelled").reads("Too few").photographs("rejected run")
 
     assert (site.items(wanted), site.items(refused)) == ([214], [])
