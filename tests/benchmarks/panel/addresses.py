@@ -83,8 +83,8 @@ def _address(model: type[Model], page: str, *arguments: Any) -> str:
 def _some_keys(model: type[Model]) -> list[Any]:
     keys = model._default_manager.order_by("pk").values_list("pk", flat=True)
     first, last = keys.first(), keys.last()
-    middle = [last // 2] if isinstance(last, int) else []
-    return list(dict.fromkeys(key for key in (first, *middle, last) if key))
+    middle = keys.filter(pk__gte=last // 2).first() if isinstance(last, int) else None
+    return list(dict.fromkeys(key for key in (first, middle, last) if key))
 
 
 # --- what a list offers ------------------------------------------------------------------------------------------
