@@ -2,9 +2,10 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
+from unittest.mock import patch
 
 from django.contrib.auth.models import User
 from django.db import connection
@@ -12,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext, setup_test_environment
 from django.urls import resolve, reverse
 
+from project.kit.api.throttling import PerCaller
 from tests.benchmarks.measuring import Measurement, at_most
 from tests.benchmarks.panel import addresses
 
@@ -38,6 +40,11 @@ def measure_pages(rounds: int) -> list[Measurement]:
         "page": addresses.pages(),
         "API": addresses.resources(client),
     }
+    with patch.object(PerCaller, "allow_request", lambda *_: True):  # who asks for all of it asks more than people may
+        return _measured(client, home, kinds, rounds)
+
+
+def _measured(client: Client, home: Asked, kinds: Mapping[str, Iterable[str]], rounds: int) -> list[Measurement]:
     return [
         at_most(f"home, {home.queries} queries", "ms", home.milliseconds, HOME_MILLISECONDS),
         *(line for kind, found in kinds.items() for line in _slowest(kind, _ask_all(client, found, rounds))),
