@@ -26,9 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A Chromium that is found on PATH; Playwright brings none of its own here."""
+    """A Chromium of each file's own, for one may crash: found on PATH, as Playwright brings none of its own here."""
     chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if chromium is None:
         pytest.skip("There is no Chromium on PATH. On Debian and Ubuntu: apt-get install chromium")
