@@ -10,6 +10,7 @@ from rest_framework.routers import SimpleRouter
 
 from scheduler.api import RESOURCES
 from tests.kit.api.caller import Program, chiefs_program, program
+from tests.kit.api.roles import ROLES, answered_otherwise, caller_as
 from tests.scheduler.api.addresses import TABLE
 from tests.scheduler.api.desk import MODELS, make_each, version_of
 
@@ -23,21 +24,13 @@ OPERATES = tuple(
         *("cancel_taskrun", "retry_taskrun", "resume_taskrun", "answer_approval"),
     )
 )
-CALLERS = {
-    "anonymous": Program,
-    "nobody": program,
-    "viewer": lambda: program(*VIEWS),
-    "operator": lambda: program(*VIEWS, *OPERATES),
-    "administrator": chiefs_program,
-}
 
 
-@pytest.mark.parametrize("caller", CALLERS)
-def test_each_address_is_for_those_who_may(caller: str) -> None:
-    numbers, calling, refused = make_each(), CALLERS[caller](), {401 if caller == "anonymous" else 403}
-    expected = {each: {200, 201, 204} if caller in those else refused for each, (_body, those) in TABLE.items()}
-    answered = {each: status_of(calling, *each, numbers) for each in TABLE}
-    assert {each: status for each, status in answered.items() if status not in expected[each]} == {}
+@pytest.mark.parametrize("role", ROLES)
+def test_each_address_is_for_those_who_may(role: str) -> None:
+    numbers = make_each()
+    caller = caller_as(role, VIEWS, OPERATES)
+    assert answered_otherwise(role, TABLE, lambda method, path: status_of(caller, method, path, numbers)) == {}
 
 
 def status_of(caller: Program, method: str, address: str, numbers: dict[str, Any]) -> int:

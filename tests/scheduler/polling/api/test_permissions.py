@@ -8,7 +8,8 @@ from django.db import transaction
 from rest_framework.routers import SimpleRouter
 
 from scheduler.polling.api import RESOURCES
-from tests.kit.api.caller import Program, chiefs_program, program
+from tests.kit.api.caller import Program
+from tests.kit.api.roles import ROLES, answered_otherwise, caller_as
 from tests.scheduler.polling.admin.desk import MODELS
 from tests.scheduler.polling.api.addresses import TABLE, VERSIONS
 
@@ -19,21 +20,12 @@ VIEWS = (
     *(f"polling.view_{model}" for model in (*MODELS, "cardoperation", "checkrequest", "checkscene", "cutover")),
 )
 OPERATES = ("alerts.handle_alert", "polling.check_card", "polling.operate_card")
-CALLERS = {
-    "anonymous": Program,
-    "nobody": program,
-    "viewer": lambda: program(*VIEWS),
-    "operator": lambda: program(*VIEWS, *OPERATES),
-    "administrator": chiefs_program,
-}
 
 
-@pytest.mark.parametrize("caller", CALLERS)
-def test_each_address_is_for_those_who_may(numbers: dict[str, Any], caller: str) -> None:
-    calling, refused = CALLERS[caller](), {401 if caller == "anonymous" else 403}
-    expected = {each: {200, 201, 204} if caller in those else refused for each, (_body, those) in TABLE.items()}
-    answered = {each: status_of(calling, *each, numbers) for each in TABLE}
-    assert {each: status for each, status in answered.items() if status not in expected[each]} == {}
+@pytest.mark.parametrize("role", ROLES)
+def test_each_address_is_for_those_who_may(numbers: dict[str, Any], role: str) -> None:
+    caller = caller_as(role, VIEWS, OPERATES)
+    assert answered_otherwise(role, TABLE, lambda method, path: status_of(caller, method, path, numbers)) == {}
 
 
 def status_of(caller: Program, method: str, address: str, numbers: dict[str, Any]) -> int:
