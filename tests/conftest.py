@@ -13,7 +13,7 @@ from django.test import TransactionTestCase
 from project.services import PostgreSQL, Redis
 from tests.flushing import delete_all_rows
 from tests.processes import Processes
-from tests.settings import stop_servers
+from tests.settings import last_words, stop_servers
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -35,6 +35,15 @@ def _sendable(data: Any) -> Any:
     if isinstance(data, dict):
         return {_sendable(key): _sendable(value) for key, value in data.items()}
     return type(data)(map(_sendable, data)) if isinstance(data, list | tuple) else data
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show with what failed what the tests' PostgreSQL and Redis said last: a session that ended tells why there."""
+    report = yield
+    if report.failed:
+        report.sections += last_words()
+    return report
 
 
 @pytest.hookimpl(trylast=True)

@@ -128,6 +128,7 @@ class Processes:
         """Kill all that was started, and what their sessions may still be doing in the database."""
         for started in self.started:
             started.kill9()
+        connection.close()  # whatever the test did to it, the next one begins with its own
         cut_sessions()
 
 

@@ -29,6 +29,12 @@ def stop_servers() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
+def last_words() -> list[tuple[str, str]]:
+    """Return what the servers that were started said last, each under its name."""
+    said = [(server.name, server.log) for server in SERVICES.servers if server.log.exists()]
+    return [(f"{name} said last", "\n".join(log.read_text(errors="replace").splitlines()[-15:])) for name, log in said]
+
+
 FOLDER = Path(tempfile.mkdtemp(prefix="tideline-tests-"))
 SERVICES = Services(FOLDER, os.environ, durable=False)
 atexit.register(stop_servers)
