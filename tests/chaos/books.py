@@ -37,12 +37,19 @@ WITH_ITEMS = ("test.items", "test.spends", "test.asks")
 
 
 class Audit:
-    """The audit of a campaign that is over: nothing works any more."""
+    """The audit of a campaign that is over: nothing works any more.
+
+    Attributes:
+        marks: what the jobs did, by run.
+        stats: what the carrier counted, by account.
+        taken: the messages that the receiver took.
+        watch: what was seen meanwhile.
+    """
 
     def __init__(self, site: Site, work: Work, people: People, watch: Watch, struck: Sequence[Struck]) -> None:
-        self._site, self._work, self._people, self._watch, self._struck = site, work, people, watch, struck
-        self._marks = site.marks_by_run()
-        self._stats = stats(site.carrier)
+        self._work, self._people, self._struck = work, people, struck
+        self.marks, self.stats = site.marks_by_run(), stats(site.carrier)
+        self.taken, self.watch = list(site.receiver.taken), watch
 
     def figures(self) -> list[Figure]:
         """Return one figure for each promise."""
@@ -84,19 +91,19 @@ class Audit:
 
     def effects(self) -> int:
         for run in TaskRun.objects.filter(job__in=WITH_ITEMS, state=RunState.DONE):
-            audit_marks(run, self._marks.get(run.pk, []))
+            audit_marks(run, self.marks.get(run.pk, []))
         for run in TaskRun.objects.filter(state=RunState.CANCELLED):
-            taken = {mark["item"] for mark in self._marks.get(run.pk, []) if "item" in mark}
+            taken = {mark["item"] for mark in self.marks.get(run.pk, []) if "item" in mark}
             assert max(taken) < run.params["ask_before"], f"{run} went on though it was refused: {taken}"
         for run in TaskRun.objects.filter(job="test.one"):
-            tokens = [mark["token"] for mark in self._marks.get(run.pk, [])]
+            tokens = [mark["token"] for mark in self.marks.get(run.pk, [])]
             assert 1 <= len(tokens) <= run.attempt_count, f"{run}: {len(tokens)} marks of {run.attempt_count} attempts"
             assert tokens == sorted(set(tokens)), f"{run}: {tokens}"
-        return sum("item" in mark for marks in self._marks.values() for mark in marks)
+        return sum("item" in mark for marks in self.marks.values() for mark in marks)
 
     def progress(self) -> int:
-        assert not self._watch.gone_back, self._watch.gone_back[0]
-        return self._watch.looks
+        assert not self.watch.gone_back, self.watch.gone_back[0]
+        return self.watch.looks
 
     def questions(self) -> int:
         answered = Counter(Approval.objects.exclude(answer="").values_list("run", flat=True))
@@ -114,7 +121,7 @@ class Audit:
 
     def _payments_of(self, key: str) -> int:
         runs = TaskRun.objects.filter(job="test.spends", params__of=key).values_list("pk", flat=True)
-        items = {(run, mark["item"]) for run in runs for mark in self._marks.get(run, []) if "item" in mark}
+        items = {(run, mark["item"]) for run in runs for mark in self.marks.get(run, []) if "item" in mark}
         spent = Quota.objects.get(key=key).spent_total
         assert spent == len(items), f"{key}: {spent} were paid for {len(items)} items"
         return len(items)
@@ -144,12 +151,12 @@ class Audit:
         return Card.objects.count()
 
     def calls_at_once(self) -> int:
-        twice = {name: self._stats[name]["card_asked_twice_at_once"] for name in (LIMITED, FREE)}
+        twice = {name: self.stats[name]["card_asked_twice_at_once"] for name in (LIMITED, FREE)}
         assert not any(twice.values()), twice
-        return sum(sum(self._stats[name]["calls"].values()) for name in (LIMITED, FREE))
+        return sum(sum(self.stats[name]["calls"].values()) for name in (LIMITED, FREE))
 
     def calls_within_limits(self) -> int:
-        counted = self._stats[LIMITED]
+        counted = self.stats[LIMITED]
         (window,) = counted["windows"]
         assert window["most"] <= window["limit"], f"{window['most']} in a second, more than twice {CALLS_A_SECOND}"
         excused, by_second = self._seconds_without_memory(), counted["by_second"]
@@ -171,9 +178,9 @@ class Audit:
 
     def checks(self) -> int:
         audit_no_failure()
-        assert not self._watch.wrong_checks, self._watch.wrong_checks[0]
+        assert not self.watch.wrong_checks, self.watch.wrong_checks[0]
         assert not CardCheck.objects.filter(succeeded_at=None, type__in=("usage", "card_status")).exists()
-        return self._watch.ledger.writes
+        return self.watch.ledger.writes
 
     # --- alerts --------------------------------------------------------------------------------------------------
 
@@ -184,13 +191,12 @@ class Audit:
         return Alert.objects.count()
 
     def messages(self) -> int:
-        taken = self._site.receiver.taken
-        audit_told(self._work.channel, taken)
+        audit_told(self._work.channel, self.taken)
         opened = Event.objects.filter(alert__fingerprint__startswith=RAISED, telling="opened")
         assert opened.count() == self._people.raised, f"{opened.count()} of {self._people.raised} became events"
         untold = opened.exclude(deliveries__channel=self._work.channel)
         assert not list(untold), list(untold)
-        return len(taken)
+        return len(self.taken)
 
 
 def work_done(marks: Mapping[int, list[dict[str, Any]]]) -> dict[str, int]:

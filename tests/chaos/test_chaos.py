@@ -17,6 +17,7 @@ from tests.chaos.blows import Chaos
 from tests.chaos.books import Audit, work_done
 from tests.chaos.people import People
 from tests.chaos.report import Report
+from tests.chaos.sabotage import unnoticed
 from tests.chaos.site import Site, site_at_work
 from tests.chaos.watch import Watch
 from tests.chaos.work import Work, lay_down_work
@@ -51,13 +52,15 @@ def test_whatever_is_done_to_all_parts_at_once_the_books_are_right_afterwards(
         print("\n", *chaos.story, sep="\n")  # shown if what follows fails
         chaos.calm()
         come_to_an_end(site, work, people, chaos, watch)
-        figures = Audit(site, work, people, watch, chaos.struck).figures()
+        audit = Audit(site, work, people, watch, chaos.struck)
+        figures, blind_spots = audit.figures(), unnoticed(audit)
 
     report = Report(SEED, SECONDS, chaos.counted, work_done(site.marks_by_run()), figures)
     print(report.as_text())
     if REPORT_FILE:
         report.save(Path(REPORT_FILE))
     assert not report.faults
+    assert not blind_spots, "what the audit does not see when it is broken"
 
 
 def come_to_an_end(site: Site, work: Work, people: People, chaos: Chaos, watch: Watch) -> None:
