@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from playwright.sync_api import Browser, sync_playwright
 
 from project.services import Redis
@@ -32,8 +33,11 @@ def browser() -> Iterator[Browser]:
     chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if chromium is None:
         pytest.skip("There is no Chromium on PATH. On Debian and Ubuntu: apt-get install chromium")
+    # Playwright keeps an event loop in the tests' own thread, and Django has another connection where one runs. The
+    # one until now would be cut unseen when a test ends all sessions but its own, and be dead for the tests to come.
+    connection.close()
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # Playwright keeps an event loop in the tests' own thread
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         yield playwright.chromium.launch(executable_path=chromium, args=SWITCHES)
 
 

@@ -14,6 +14,7 @@ from scheduler.models import Approval, Fire, RunEvent, TaskRun
 from scheduler.polling.models import Card, CardCheck
 from scheduler.states import EventTrigger, FireOutcome, RunState
 from tests.chaos.books import Audit
+from tests.chaos.report import judged
 from tests.chaos.site import FREE, LIMITED
 from tests.chaos.work import CREDIT, SCARCE
 
@@ -29,14 +30,11 @@ def unnoticed(audit: Audit) -> list[str]:
 def _is_noticed(audit: Audit, book: str, sabotage: Sabotage) -> bool:
     broken = _with_evidence_of_its_own(audit)
     with transaction.atomic():
-        transaction.set_rollback(True)
         _let_everything_be_written()
         sabotage(broken)
-        try:
-            getattr(broken, book)()
-        except AssertionError:
-            return True
-    return False
+        noticed = bool(judged(book, "", getattr(broken, book)).fault)
+        transaction.set_rollback(True)
+    return noticed
 
 
 def _with_evidence_of_its_own(audit: Audit) -> Audit:
