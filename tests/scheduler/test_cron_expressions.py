@@ -18,6 +18,7 @@ from scheduler.cron import (
     once,
     zone,
 )
+from scheduler.cron.triggers import LONGEST_INTERVAL
 from tests.scheduler.factories import utc
 
 DAY = timedelta(days=1)
@@ -112,6 +113,16 @@ def test_one_time_of_day_fires_at_most_daily() -> None:
             "minute hour day-of-month month day-of-week, as in “30 2 * * *”.",
         ),
         (
+            "0 15 3 * * *",
+            "The cron expression “0 15 3 * * *” has six fields, but seconds are not supported. Write five: "
+            "minute hour day-of-month month day-of-week, as in “15 3 * * *”.",
+        ),
+        (
+            "0 99 3 * * *",
+            "The cron expression “0 99 3 * * *” has six fields, but seconds are not supported. Write five: "
+            "minute hour day-of-month month day-of-week, as in “30 2 * * *”.",
+        ),
+        (
             "* * * *",
             "The cron expression “* * * *” has 4 fields instead of five: "
             "minute hour day-of-month month day-of-week, as in “30 2 * * *”.",
@@ -198,7 +209,14 @@ def test_an_unknown_zone_is_refused_with_the_nearest_names(name: str, hint: str)
     assert hint in refused.value.message
 
 
-@pytest.mark.parametrize("seconds", [None, 0, -5, 10**12])
+def test_an_interval_is_from_one_second_to_ten_years_and_an_instant_is_kept() -> None:
+    at = utc("2026-01-01T00:00Z")
+    assert interval(1, at) == Interval(1, at)
+    assert interval(LONGEST_INTERVAL, at) == Interval(10 * 366 * 86_400, at)
+    assert once(at) == Once(at)
+
+
+@pytest.mark.parametrize("seconds", [None, 0, -5, LONGEST_INTERVAL + 1, 10**12])
 def test_an_interval_of_no_sensible_length_is_refused(seconds: int | None) -> None:
     with pytest.raises(TriggerError, match="The interval is") as refused:
         interval(seconds, utc("2026-01-01T00:00Z"))

@@ -97,7 +97,10 @@ def test_the_preview_is_silent_where_no_clock_changes() -> None:
 
 def test_days_that_people_misread_are_pointed_out() -> None:
     assert "one of them is enough" in remarks(cron("0 0 13 * 5", "UTC"))[0]
-    assert "have a day 31" in remarks(cron("0 0 31 * *", "UTC"))[0]
+    assert ["have a day 29" in remark for remark in remarks(cron("0 0 29 * *", "UTC"))] == [True]
+    assert ["have a day 30" in remark for remark in remarks(cron("0 0 30,31 * *", "UTC"))] == [True]
+    assert len(remarks(cron("0 0 31 * 5", "UTC"))) == 1  # there are Fridays in every month
+    assert remarks(cron("0 0 1,31 * *", "UTC")) == []
     assert remarks(cron("0 0 L * *", "UTC")) == []
     assert remarks(cron("0 0 28 * *", "UTC")) == []
     assert remarks(Once(utc("2026-06-01T00:00Z"))) == []

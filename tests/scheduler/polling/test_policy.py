@@ -21,6 +21,7 @@ from scheduler.polling.policy import (
     interval_of,
     kept_due,
     last_usage_check,
+    moved_due,
     next_due,
     resumed_due,
     tier_of,
@@ -231,6 +232,23 @@ def test_a_due_time_that_the_rows_know_is_kept_unless_its_tier_is_shorter_by_now
 def test_a_usage_check_that_is_kept_still_heeds_the_reset_day() -> None:
     due = kept_due(USAGE, facts(), [tier(YEARLY)], NOW, 3, NOW + 100 * DAY, 0)
     assert due == last_usage_check(facts(), NOW, 3)
+
+
+# --- moved -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_known_anew_moves_the_checks_whose_interval_it_changes_and_leaves_the_others() -> None:
+    unverified = tier({USAGE: 3600, STATUS: 60}, real_name_states={RealName.NEEDED})
+    rest = tier({USAGE: 3600, CheckType.PACKAGE: 86_400})
+    before, after = facts(real_name_state=RealName.NEEDED), facts()
+    assert moved_due(before, after, [unverified, rest], NOW, 3) == {
+        STATUS: None,
+        CheckType.PACKAGE: first_due(CheckType.PACKAGE, after, [rest], NOW, 3),
+    }
+
+
+def test_a_card_that_stays_in_its_tier_moves_nothing() -> None:
+    assert moved_due(facts(used_bytes=1), facts(used_bytes=2), [tier()], NOW, 3) == {}
 
 
 # --- resumed -----------------------------------------------------------------------------------------------------
