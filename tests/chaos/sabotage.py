@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -19,12 +20,16 @@ from tests.chaos.site import FREE, LIMITED
 from tests.chaos.work import CREDIT, SCARCE
 
 Sabotage = Callable[[Audit], object]
+CHECKS = """
+SELECT conrelid::regclass, quote_ident(conname) FROM pg_constraint
+WHERE contype = 'c' AND connamespace = 'public'::regnamespace
+"""
 
 
-def unnoticed(audit: Audit) -> list[str]:
-    """Break one book after another, and return those that the audit still calls right."""
+def tried(audit: Audit) -> dict[str, bool]:
+    """Break one book after another, and return of each way to break it whether the audit noticed."""
     each = [(book, sabotage) for book, sabotages in SABOTAGES.items() for sabotage in sabotages]
-    return [f"{book}: {sabotage.__name__}" for book, sabotage in each if not _is_noticed(audit, book, sabotage)]
+    return {sabotage.__name__: _is_noticed(audit, book, sabotage) for book, sabotage in each}
 
 
 def _is_noticed(audit: Audit, book: str, sabotage: Sabotage) -> bool:
@@ -48,7 +53,7 @@ def _let_everything_be_written() -> None:
     """Take away what PostgreSQL itself would refuse: triggers, checks, and that one alert is open."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute("SELECT conrelid::regclass, quote_ident(conname) FROM pg_constraint WHERE contype = 'c'")
+        cursor.execute(CHECKS)
         for table, check in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {check}")
         cursor.execute("DROP INDEX alert_open_once")
@@ -59,8 +64,8 @@ def _one(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def forget_a_fire(_: Audit) -> None:
-    """An instant was due, and there is no record of it."""
-    _one(Fire.objects.filter(outcome=FireOutcome.STARTED)).delete()
+    """An instant was due, and the record that should tell of it tells of another."""
+    _one(Fire.objects.filter(outcome=FireOutcome.STARTED)).update(fire_at=F("fire_at") + timedelta(milliseconds=1))
 
 
 def fail_what_was_done(_: Audit) -> None:
@@ -86,7 +91,7 @@ def move_a_run_unasked(_: Audit) -> None:
     """An answer moved a run twice."""
     event = RunEvent.objects.filter(trigger=EventTrigger.APPROVAL).earliest("pk")
     event.pk = None
-    event.save(force_insert=True)
+    RunEvent.objects.bulk_create([event])
 
 
 def ask_without_answer(_: Audit) -> None:
