@@ -115,7 +115,7 @@ def test_the_audit_log_says_who_did_what_and_why() -> None:
     for query in (f"user={user.username.replace(' ', '%20')}", "app=alerts&model=alert", f"object_id={alert.pk}", ""):
         [entry] = chiefs_program().get(f"audit-log/?{query}").json()["results"]
         assert (entry["user"], entry["did"], entry["kind"]) == (user.username, "changed", "alerts.alert"), query
-        assert entry["what"] == "Acknowledge: On it Token: script."
+        assert entry["what"] == "Acknowledge: On it. Token: script."
     assert chiefs_program().get("audit-log/?app=quotas").json()["results"] == []
 
 

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 
 from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm
 from project.kit.admin.pages import PanelAdmin, seen_at
-from project.kit.audit import token_named
+from project.kit.audit import with_token
 from project.kit.clock import database_now
 
 
@@ -117,7 +117,7 @@ class ObjectActionsMixin(PanelAdmin):
             except self.refusals as refusal:
                 raise Refused(str(refusal)) from refusal
             words = f"{action.label}: {reason}" if reason else str(action.label)
-            self.log_change(request, row, f"{words} {token_named(request)}".strip())
+            self.log_change(request, row, with_token(words, request))
         return done
 
     def locked(self, request: HttpRequest, pk: Any) -> Any:

@@ -28,7 +28,7 @@ from project.kit.api.idempotency import answered_once
 from project.kit.api.problems import Conflict
 from project.kit.api.serializers import RowSerializer
 from project.kit.api.versions import etag, expected_version
-from project.kit.audit import token_named
+from project.kit.audit import with_token
 from project.kit.clock import database_now
 from project.kit.versions import StaleVersion
 
@@ -109,7 +109,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
     def audit_all(self, rows: Iterable[Model], flag: int, words: str) -> None:
         """Write to the audit log what was done to each of the rows, and by which token."""
         user_id: int = self.request.user.pk  # type: ignore[assignment]  # nobody gets here unknown
-        LogEntry.objects.log_actions(user_id, rows, flag, f"{words} {token_named(self.request)}".strip())
+        LogEntry.objects.log_actions(user_id, rows, flag, with_token(words, self.request))
 
     def _permission_of_verb(self) -> str:
         if self.action not in VERBS:

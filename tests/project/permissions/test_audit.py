@@ -75,7 +75,7 @@ def test_an_action_over_the_api_is_logged_with_who_and_why_and_by_which_token(
     assert response.status_code in {200, 201, 204}, response.content.decode()
     entry = LogEntry.objects.get()
     assert (entry.user, entry.object_id) == (user, str(row.pk))
-    assert entry.change_message.endswith(f": {WHY} Token: script.")
+    assert entry.change_message.endswith(f": {WHY}. Token: script.")
 
 
 @pytest.mark.parametrize(("model", "action"), ACTIONS)

@@ -65,7 +65,7 @@ def test_an_operation_is_cancelled_while_it_waits() -> None:
     operation, caller = make_operation(make_card()), chiefs_program()
     address = f"card-operations/{operation.pk}/cancel/"
     assert caller.post(address, {"reason": "Paid"}).json()["state"] == "cancelled"
-    assert LogEntry.objects.get().change_message == "Cancel: Paid Token: script."
+    assert LogEntry.objects.get().change_message == "Cancel: Paid. Token: script."
     problem_of(caller.post(address), 409)
 
 

@@ -34,7 +34,7 @@ def test_every_setting_is_shown_whether_somebody_has_set_it_or_not() -> None:
 def test_a_setting_is_set_with_a_reason_and_put_back() -> None:
     answer = patched(TIMEOUT, 30)
     assert (answer["ETag"], answer.json()["value"]) == ('"1"', 30)
-    assert LogEntry.objects.get().change_message == "Change: Slow carrier Token: script."
+    assert LogEntry.objects.get().change_message == "Change: Slow carrier. Token: script."
     shown = chiefs_program().post(f"polling-settings/{TIMEOUT}/default/", {"reason": "Fast again"}).json()
     assert (shown["value"], shown["version"]) == (20, 0)
     problem_of(chiefs_program().post(f"polling-settings/{TIMEOUT}/default/", {"reason": "x"}), 409)
