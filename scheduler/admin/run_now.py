@@ -45,7 +45,7 @@ class RunNowForm(ReasonForm):
         if not isinstance(self.row, Schedule):
             return
         checkpoints = _checkpoints(self.row)
-        if checkpoints.exists():
+        if checkpoints.exists() or self.data.get("begin_from"):  # one that was chosen may be gone by now
             self.fields["begin_from"].queryset = checkpoints  # type: ignore[attr-defined]
         else:
             del self.fields["begin_from"]

@@ -22,6 +22,7 @@ from project.kit.api.problems import Conflict
 from project.kit.api.resources import permission_to
 from project.kit.api.unversioned import Editing, SaidSerializer
 from project.kit.clock import database_now
+from project.kit.overtaking import looking_again
 from scheduler.api import calendar_import
 from scheduler.importing import calendars
 from scheduler.models import Calendar, CalendarDay
@@ -63,6 +64,7 @@ class Removing(Editing):
     """Rows that people add, change and delete."""
 
     @extend_schema(responses={204: None})
+    @looking_again()
     def destroy(self, request: Request, pk: int) -> Response:
         """Delete a row that nothing needs."""
         row = self.get_object()

@@ -22,6 +22,7 @@ from project.kit.api.problems import Conflict
 from project.kit.api.resources import Creating, Patching
 from project.kit.api.serializers import Instant
 from project.kit.clock import database_now
+from project.kit.overtaking import looking_again
 from scheduler import schedules
 from scheduler.admin.questions import SCHEDULE_QUESTIONS
 from scheduler.admin.run_now import RUN_NOW
@@ -99,6 +100,7 @@ class Schedules(Creating, Patching):
         return self.written(request, pk, {**NOTHING_SET, **said})
 
     @extend_schema(responses={204: None})
+    @looking_again()
     def destroy(self, request: Request, pk: int) -> Response:
         """Delete a schedule that never did anything; one with a history is kept."""
         schedule = self.get_object()

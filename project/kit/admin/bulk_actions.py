@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 from project.kit.admin.actions import ObjectAction, ReasonForm
 from project.kit.admin.object_actions import ObjectActionsMixin, Refused
 from project.kit.clock import database_now
+from project.kit.overtaking import looking_again
 
 # More rows than this are a job of their own, not a click.
 ROWS_AT_ONCE = 200
@@ -87,6 +88,7 @@ class BulkActionsMixin(ObjectActionsMixin):
             return False
         return True
 
+    @looking_again()
     def _skip_reason(self, request: HttpRequest, action: ObjectAction, key: str, form: ReasonForm) -> str:
         """Perform the action on one row; return why it was skipped, or nothing."""
         try:

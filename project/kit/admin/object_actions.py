@@ -23,6 +23,7 @@ from project.kit.admin.actions import Asked, Done, ObjectAction, ReasonForm
 from project.kit.admin.pages import PanelAdmin, seen_at
 from project.kit.audit import with_token
 from project.kit.clock import database_now
+from project.kit.overtaking import looking_again
 
 
 class Refused(Exception):
@@ -64,6 +65,7 @@ class ObjectActionsMixin(PanelAdmin):
         ]
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    @looking_again()
     def action_view(self, request: HttpRequest, object_id: str, action_name: str) -> HttpResponse:
         """Ask for confirmation, or perform the confirmed action."""
         action = self.allowed_action(request, action_name)

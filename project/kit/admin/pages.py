@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import connection
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +15,8 @@ from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
+
+from project.kit.overtaking import looking_again
 
 # Behind it nobody pages: a filter or a search is the way there.
 LAST_PAGE = 10_000
@@ -102,6 +105,26 @@ class PanelAdmin(AnyAdmin):
     def for_list(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the list's rows with what its columns need beyond the row."""
         return rows
+
+    @looking_again(ValidationError)
+    def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the form, or save it; what was typed into it stays where somebody else was first."""
+        return super().changeform_view(*args, **kwargs)
+
+    @looking_again()
+    def delete_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Ask whether the row is to be deleted, or delete it."""
+        return super().delete_view(*args, **kwargs)
+
+    def save_related(self, *args: Any) -> None:
+        """Save what belongs to the row, and look whether all that it refers to is still there before that is told."""
+        super().save_related(*args)
+        connection.check_constraints()
+
+    def delete_model(self, *args: Any) -> None:
+        """Delete the row, and look whether anything refers to it by now before that is told."""
+        super().delete_model(*args)
+        connection.check_constraints()
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Return the list's actions; rows are never deleted by the dozen."""

@@ -7,7 +7,6 @@ written before, and a second one is refused until the answer is there.
 
 import hashlib
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial, wraps
 from typing import Any
 
@@ -21,6 +20,7 @@ from rest_framework.response import Response
 from project.kit.api.models import IdempotentRequest
 from project.kit.api.problems import Conflict, Unprocessable
 from project.kit.clock import database_now
+from project.kit.overtaking import looking_again
 
 HEADER = "Idempotency-Key"
 LONGEST_KEY = 200
@@ -39,12 +39,10 @@ def answered_once(*, calls_out: bool = False) -> Callable[[Method], Method]:
     def decorate(method: Method) -> Method:
         @wraps(method)
         def answer(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
-            act = partial(method, view, request, *args, **kwargs)
-            key = _key(request)
-            if key is None:
-                return act()
-            with nullcontext() if calls_out else transaction.atomic():
-                return _answer(request, key, act)
+            act, key = partial(method, view, request, *args, **kwargs), _key(request)
+            if key is not None:
+                act = partial(_answer if calls_out else transaction.atomic(_answer), request, key, act)
+            return act() if calls_out else looking_again()(act)()
 
         answer.takes_keys = True  # type: ignore[attr-defined]  # for the schema
         return answer

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django.contrib.admin import site
 from django.db.models import Model
+from django.shortcuts import get_object_or_404
 from rest_framework.decorators import action as routed
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -38,8 +39,8 @@ def offered(
         row = view.get_object()
         done = perform_action(request, action, row, request.data)
         if opens is not None and done.show is not None:
-            done.show.refresh_from_db()
-            return Response(opens(done.show).data, status=201)
+            opened = get_object_or_404(type(done.show), pk=done.show.pk)
+            return Response(opens(opened).data, status=201)
         return Response(status=204) if ends else Response(view.shown(row.pk))
 
     perform.__name__ = action.name.replace("-", "_")

@@ -16,6 +16,7 @@ from typing import Any
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import transaction
 from django.db.models import Model, QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from rest_framework.mixins import ListModelMixin, RetrieveModelMixin
 from rest_framework.negotiation import BaseContentNegotiation
@@ -30,6 +31,7 @@ from project.kit.api.serializers import RowSerializer
 from project.kit.api.versions import etag, expected_version
 from project.kit.audit import with_token
 from project.kit.clock import database_now
+from project.kit.overtaking import looking_again
 from project.kit.versions import StaleVersion
 
 VERBS = {"create": "add", "partial_update": "change", "update": "change", "destroy": "delete"}
@@ -93,7 +95,7 @@ class Resource(ListModelMixin, RetrieveModelMixin, GenericViewSet[Any]):
 
     def shown(self, pk: Any) -> dict[str, Any]:
         """Return a row as it is now, as the API shows it."""
-        shown: dict[str, Any] = self.get_serializer(self.get_queryset().get(pk=pk)).data
+        shown: dict[str, Any] = self.get_serializer(get_object_or_404(self.get_queryset(), pk=pk)).data
         return shown
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -164,6 +166,7 @@ class Patching(Resource):
         """Change what is written and different; `If-Match` says on which version that is based."""
         return self.written(request, pk, request.data)
 
+    @looking_again()
     def written(self, request: Request, pk: Any, values: Any) -> Response:
         """Write those of the values that are different, and answer with the row as it is then."""
         version, row = expected_version(request), self.get_object()

@@ -142,7 +142,9 @@ class CardAdmin(BulkActionsMixin, EditedApartMixin):
         done = super().perform(request, action, pk, seen, form)
         if action is not CHECK_NOW:
             return done
-        card = Card.objects.get(pk=pk)
+        card = Card.objects.filter(pk=pk).first()
+        if card is None:
+            raise Refused(_("It does not exist any more."))
         requested = _request(card, form.cleaned_data["checks"])
         if requested is Requested.UNKNOWN:
             raise Refused(said_of(requested, card))
