@@ -13,6 +13,7 @@ from project.kit.clock import database_now
 from project.kit.commands import Status, Told, actor
 from scheduler.polling import connecting
 from scheduler.polling.cutover import standing, switching
+from scheduler.polling.cutover.standing import Standing
 from scheduler.polling.models import Cutover
 from scheduler.polling.system_settings import Mode
 
@@ -20,7 +21,7 @@ LOOK_SECONDS = 1.0
 
 
 class Command(commands.Verb):
-    """Begin a cut-over, or tell how far one is."""
+    """Begin a cut-over, or tell which way holds and how far the last one is."""
 
     help = (
         "Change who decides which card is asked next: carrier (each account at its own pace) or legacy (one message a"
@@ -31,11 +32,11 @@ class Command(commands.Verb):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare what can be said."""
         super().add_arguments(parser)
-        parser.add_argument("mode", nargs="?", choices=list(map(str, Mode)), help="none: tell how far the last one is")
+        parser.add_argument("mode", nargs="?", choices=list(map(str, Mode)), help="none: tell which one holds")
         parser.add_argument("--watch", action="store_true", help="lead it on from here too, and wait until it is done")
 
     def act(self, options: dict[str, Any], now: datetime) -> Told:
-        """Begin it, if a mode is named, and tell how far it is."""
+        """Begin it, if a mode is named, and tell which way holds and how far it is."""
         if options["mode"]:
             row: Cutover | None = switching.start(Mode(options["mode"]), actor=f"{actor()} (command)", now=now)
         else:
@@ -43,10 +44,9 @@ class Command(commands.Verb):
         if options["watch"]:
             for line in _watched():
                 self.stderr.write(line)
-        if row is None:
-            return Told([f"There was no cut-over yet. {standing.now_holds().mode} decides."], {"cutover": None})
-        row.refresh_from_db()
-        return _told(row, waited=options["watch"])
+        if row is not None:
+            row.refresh_from_db()
+        return _told(standing.now_holds(), row, waited=options["watch"])
 
 
 def _watched() -> Iterator[str]:
@@ -60,9 +60,19 @@ def _watched() -> Iterator[str]:
         time.sleep(LOOK_SECONDS)
 
 
-def _told(row: Cutover, *, waited: bool) -> Told:
+def _told(held: Standing, row: Cutover | None, *, waited: bool) -> Told:
+    """Tell which way holds, and how far the last cut-over is, which may have led to another way since."""
+    if row is None:
+        return Told([_holding(held), "There was no cut-over yet."], {"mode": held.mode, "cutover": None})
     counts = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in row.progress.items())
-    sentence = f"To {row.wanted}: {row.get_phase_display()}. {row.note}".rstrip()
+    last = f"Last cut-over, to {row.wanted}: {row.get_phase_display()}. {row.note}".rstrip()
     values = {name: getattr(row, name) for name in ("wanted", "phase", "note", "progress", "started_at", "ended_at")}
     status = Status.NOT_WELL if waited and row.ended_at is None else Status.DONE
-    return Told([sentence, *([f"Counted: {counts}."] if counts else [])], {"cutover": values}, status)
+    sentences = [_holding(held), last, *([f"Counted: {counts}."] if counts else [])]
+    return Told(sentences, {"mode": held.mode, "cutover": values}, status)
+
+
+def _holding(held: Standing) -> str:
+    if held.claims is None:
+        return f"{held.mode} decides until the cut-over to {held.wanted} is done; no card is claimed meanwhile."
+    return f"{held.mode} decides."
