@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+
 from scheduler import transitions
 from scheduler.models import TaskRun
 from scheduler.operations.refusing import NotPossible
@@ -30,7 +32,7 @@ def put_off(run: TaskRun, until: datetime, *, now: datetime, actor: str, reason:
     if fault := fault_of(until, now):
         raise NotPossible(fault)
     if not any(_move(run, target, until, now, actor, reason) for target in _BECOMES):
-        raise NotPossible(f"Run #{run.pk} does not wait any more, so it cannot be put off.")
+        raise NotPossible(_("Run #%(id)s does not wait any more, so it cannot be put off.") % {"id": run.pk})
 
 
 def _move(run: TaskRun, target: RunState, until: datetime, now: datetime, actor: str, reason: str) -> bool:
@@ -51,7 +53,7 @@ def _move(run: TaskRun, target: RunState, until: datetime, now: datetime, actor:
 def fault_of(until: datetime, now: datetime) -> str:
     """Return in a sentence what is wrong with a time to which a run is to be put off; empty: nothing."""
     if until <= now:
-        return "Choose a time that is still to come."
+        return _("Choose a time that is still to come.")
     if until - now > LONGEST:
-        return "Choose a time within a year. What is wanted later can be cancelled now, and run again then."
+        return _("Choose a time within a year. What is wanted later can be cancelled now, and run again then.")
     return ""

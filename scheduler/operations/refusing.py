@@ -18,5 +18,7 @@ def not_possible(run: TaskRun, wanted: list[RunState]) -> NotPossible:
         return NotPossible(
             _("Run #%(id)s has ended (%(state)s); run it again instead.") % {"id": run.pk, "state": state}
         )
-    states = " or ".join(str(state.label) for state in wanted)
-    return NotPossible(f"Run #{run.pk} is {state} now, not {states}.")
+    states = _(" or ").join(str(state.label) for state in wanted)
+    return NotPossible(
+        _("Run #%(id)s is %(state)s now, not %(states)s.") % {"id": run.pk, "state": state, "states": states}
+    )

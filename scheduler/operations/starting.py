@@ -54,7 +54,7 @@ def _fire_by_hand(schedule: Schedule, now: datetime, actor: str, reason: str) ->
         recorded_at=now,
     )
     if not insert_fires([fire]):
-        raise NotPossible(f"“{schedule.name}” was started by hand at this very moment.")
+        raise NotPossible(_("“%(name)s” was started by hand at this very moment.") % {"name": schedule.name})
     return fire
 
 
