@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from project.kit.clock import database_now
+from scheduler.admin import open_runs
 from scheduler.admin.run_history import RUNS_SHOWN, RunHistory, history_of
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import RunState
@@ -102,9 +103,19 @@ def test_of_many_that_wait_the_page_shows_the_oldest_and_leads_to_the_others() -
     schedule, now = make_schedule(), database_now()
     for _ in range(12):
         make_run(now=now, schedule=schedule)
-    open_runs = chief().get(page_of(schedule)).context["overview"]["open_runs"]
-    assert len(open_runs["lines"]) == 8
-    assert open_runs["more"]
+    shown = chief().get(page_of(schedule)).context["overview"]["open_runs"]
+    assert len(shown["lines"]) == 8
+    assert shown["more"]
+
+
+def test_where_runs_may_overlap_the_page_says_among_how_many_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_runs, "RUNS_LOOKED_THROUGH", 2)
+    schedule, now, client = make_schedule(overlap="allow"), database_now(), chief()
+    make_run(now=now, schedule=schedule)
+    make_run(RunState.DONE, now=now, schedule=schedule)
+    assert "Looked for among" not in text_of(client.get(page_of(schedule)))
+    make_run(RunState.DONE, now=now, schedule=schedule)
+    assert "Not ended None. Looked for among its latest 2 runs." in text_of(client.get(page_of(schedule)))
 
 
 # --- a changed trigger beside the saved one ------------------------------------------------------------------------
