@@ -25,19 +25,12 @@ from tests.quotas.factories import (
     make_family,
     make_quota,
     no_quick_way,
-    nobody_heeds_edges,
     now_is,
     spend,
 )
 from tests.races.helpers import Background, all_at_once, do_elsewhere, winner_holding
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def _nobody_heeds_edges() -> Iterator[None]:
-    with nobody_heeds_edges():
-        yield
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("unheeded_edges")]
 
 
 # --- chains and deadlocks ----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Many spend at once: nothing beyond the limit, nothing twice, nothing lost, and nobody waits for ever."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -28,19 +28,12 @@ from tests.quotas.factories import (
     make_quota,
     make_rate,
     no_quick_way,
-    nobody_heeds_edges,
     now_is,
     spend,
 )
 from tests.races.helpers import Background, all_at_once, run_before, winner_holding
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def _nobody_heeds_edges() -> Iterator[None]:
-    with nobody_heeds_edges():
-        yield
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("unheeded_edges")]
 
 
 def attempts(quota: Quota, count: int, amount: int = 1, **said: Any) -> list[Callable[[], int]]:
