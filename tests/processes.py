@@ -18,7 +18,10 @@ from project.services.lifeline import bound_to_us
 
 
 class Started:
-    """One running process, in a session of its own."""
+    """One running process, in a session of its own.
+
+    It is reaped only when its whole group is killed: until then its number is nobody else's, and so is the group's.
+    """
 
     def __init__(self, name: str, command: str, environ: dict[str, str], log: Path) -> None:
         self.name = name
@@ -50,38 +53,60 @@ class Started:
 
     def kill_main(self) -> None:
         """Kill the main process alone, as the kernel does when memory runs out."""
-        self._process.kill()
-        self._process.wait()
+        self._signal(os.kill, signal.SIGKILL)
+        self.wait()
 
     def kill9(self) -> None:
-        """Kill the process and its children, as the end of the machine would."""
-        if self._process.poll() is None:
-            os.killpg(self.pid, signal.SIGKILL)
+        """Kill the process and its children, as the end of the machine would, also those that outlived it."""
+        self._signal(os.killpg, signal.SIGKILL)
         self._process.wait()
 
     def terminate(self) -> None:
         """Ask the main process to stop."""
-        self._process.send_signal(signal.SIGTERM)
+        self._signal(os.kill, signal.SIGTERM)
 
     def terminate_group(self) -> None:
         """Ask the main process and all its children to stop, as systemd does."""
-        os.killpg(self.pid, signal.SIGTERM)
+        self._signal(os.killpg, signal.SIGTERM)
 
     def freeze(self) -> None:
         """Stop the process and its children in their tracks, as a suspended machine would."""
-        os.killpg(self.pid, signal.SIGSTOP)
+        self._signal(os.killpg, signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Let a frozen process go on."""
-        os.killpg(self.pid, signal.SIGCONT)
+        self._signal(os.killpg, signal.SIGCONT)
 
     def wait(self, seconds: float = 30) -> int:
-        """Wait until it has ended and return its exit status (negative: the signal that killed it)."""
-        return self._process.wait(seconds)
+        """Wait until it has ended and return its exit status (negative: the signal that killed it).
+
+        Raises:
+            AssertionError: it does not end in time; the text shows what it said last.
+        """
+        deadline = time.monotonic() + seconds
+        while (status := self._status()) is None:
+            if time.monotonic() > deadline:
+                said = "\n".join(tail(self.output))
+                raise AssertionError(f"{self.name} does not end within {seconds} s.\n{said}")
+            time.sleep(0.02)
+        return status
 
     def runs(self) -> bool:
         """Return whether the main process is there."""
-        return self._process.poll() is None
+        return self._status() is None
+
+    def _status(self) -> int | None:
+        """Return the exit status of what has ended, without reaping it."""
+        if self._process.returncode is not None:
+            return self._process.returncode
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None:
+            return None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def _signal(self, send: Callable[[int, int], None], which: signal.Signals) -> None:
+        if self._process.returncode is None:
+            send(self.pid, which)
 
 
 class Processes:
