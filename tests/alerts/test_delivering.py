@@ -3,31 +3,21 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from structlog.contextvars import get_contextvars
 
 from alerts import defining, delivering
 from alerts.channels.base import Verdict
-from alerts.delivering import RETRY_DELAYS, SENDER_LEASE, TURN
+from alerts.delivering import RETRY_DELAYS
 from alerts.failing import PAUSES
 from alerts.messages import Message
 from alerts.models import Alert, Channel, Delivery, DeliveryTry
 from alerts.recording import raise_alert, resolve_alert
-from alerts.states import AlertState, DeliveryOutcome, Severity
+from alerts.states import AlertState, DeliveryOutcome
 from tests.alerts.factories import AMBIGUOUS, PERMANENT, RETRY, SENT, Clock, Sender, make_channel, problem, states
-from tests.scheduler.factories import NOW, utc
+from tests.alerts.outbox import raise_several, serve
+from tests.scheduler.factories import NOW
 
 pytestmark = pytest.mark.django_db
-
-
-def serve(channel: Channel, send: Sender, clock: Clock) -> int:
-    return delivering.serve(channel.pk, send=send, clock=clock)
-
-
-def raise_several(count: int, clock: Clock) -> None:
-    for number in range(count):
-        raise_alert(problem(f"run_failed:run:{number}", title=f"run {number}"), now=clock())
 
 
 def test_what_is_raised_is_told_once_and_in_order() -> None:
@@ -124,127 +114,6 @@ def test_case_55_after_an_outage_of_ten_minutes_each_event_is_told_once_though_t
     assert Delivery.objects.filter(event__kind="run_failed").count() == 2
 
 
-def test_one_sender_at_a_time() -> None:
-    channel, clock = make_channel(), Clock()
-    rival = Sender()
-    send = Sender(during=lambda: serve(channel, rival, clock))
-    raise_several(1, clock)
-    assert serve(channel, send, clock) == 1
-    assert rival.messages == []
-
-
-def test_what_a_lost_sender_had_in_hand_is_unknown_and_the_rest_is_sent() -> None:
-    channel, clock = make_channel(), Clock()
-
-    def die() -> None:
-        raise KeyboardInterrupt
-
-    raise_several(1, clock)
-    with pytest.raises(KeyboardInterrupt):
-        serve(channel, Sender(during=die), clock)
-    # kill -9 leaves the claim as well
-    Channel.objects.update(sending_until=clock() + SENDER_LEASE)
-    raise_alert(problem("run_failed:run:9", title="another"), now=clock())
-    send = Sender()
-    assert serve(channel, send, clock) == 0
-    clock.pass_by(seconds=SENDER_LEASE.total_seconds() + 1)
-    assert serve(channel, send, clock) == 1
-    assert send.told == [("opened", "another")]
-    assert states() == ["unknown", "sent"]
-
-
-def test_a_message_that_loses_each_of_its_senders_is_given_up_though_it_may_be_sent_again() -> None:
-    channel, clock = make_channel(retry_ambiguous=True), Clock()
-
-    def die() -> None:
-        raise KeyboardInterrupt
-
-    raise_several(1, clock)
-    for _ in range(len(RETRY_DELAYS) + 1):
-        with pytest.raises(KeyboardInterrupt):
-            serve(channel, Sender(during=die), clock)
-    send = Sender()
-    assert serve(channel, send, clock) == 0
-    assert states() == ["unknown"]
-    assert set(DeliveryTry.objects.values_list("outcome", flat=True)) == {"ambiguous"}
-
-
-def test_a_late_sender_undoes_nothing() -> None:
-    channel, clock, rival = make_channel(), Clock(), Sender()
-
-    def be_slow() -> None:
-        clock.pass_by(seconds=SENDER_LEASE.total_seconds() + 1)
-        serve(channel, rival, clock)
-
-    raise_several(1, clock)
-    serve(channel, Sender(RETRY, during=be_slow), clock)
-    assert rival.messages == []
-    assert states() == ["unknown"]
-
-
-def test_a_burst_is_one_digest() -> None:
-    channel, send, clock = make_channel(), Sender(), Clock()
-    raise_several(50, clock)
-    assert serve(channel, send, clock) == 1
-    ((_, message),) = send.messages
-    assert message.telling == "digest"
-    assert message.title == "50 messages: run failed (50)"
-    assert "run 0" in message.text
-    assert "… and 20 more" in message.text
-    assert states() == ["sent"] * 50
-    assert Delivery.objects.filter(told_by__isnull=False).count() == 49
-
-
-def test_what_is_critical_goes_first_and_does_not_drown_in_a_digest() -> None:
-    channel, send, clock = make_channel(), Sender(), Clock()
-    raise_several(50, clock)
-    raise_alert(problem("beat_silent", title="beat", severity=Severity.CRITICAL), now=clock())
-    assert serve(channel, send, clock) == 2
-    assert send.told == [("opened", "beat"), ("digest", "50 messages: run failed (50)")]
-
-
-def test_a_critical_message_does_not_wait_behind_a_backlog_that_takes_minutes() -> None:
-    channel = make_channel(format="dingtalk", address="https://oapi.dingtalk.com/robot/send?access_token=x")
-    send, clock = Sender(), Clock()
-    for number in range(20):
-        raise_alert(problem(f"run_failed:run:{number}"), now=clock())
-        serve(channel, send, clock)
-    raise_several(150, clock)
-    raise_alert(problem("beat_silent", title="beat", severity=Severity.CRITICAL), now=clock())
-    assert serve(channel, send, clock) == 0
-    clock.pass_by(seconds=61)
-    serve(channel, send, clock)
-    assert send.told[20:] == [
-        ("opened", "beat"),
-        ("digest", "100 messages: run failed (100)"),
-        ("digest", "30 messages: run failed (30)"),
-    ]
-
-
-def test_what_goes_next_is_read_in_its_order_from_an_index() -> None:
-    channel, clock = make_channel(), Clock()
-    raise_several(5, clock)
-    with CaptureQueriesContext(connection) as queries:
-        serve(channel, Sender(), clock)
-    asked = next(query["sql"] for query in queries if '"urgency" DESC' in query["sql"])
-    with connection.cursor() as cursor:
-        # of a table this small the planner would rather sort what it has read
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_sort = off")
-        cursor.execute(f"EXPLAIN {asked}")
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-    assert "using delivery_most_urgent_first" in plan
-
-
-def test_a_critical_recovery_does_not_come_before_its_opening() -> None:
-    channel, send, clock = make_channel(), Sender(), Clock()
-    raise_alert(problem("disk:1", title="disk", severity=Severity.CRITICAL), now=clock())
-    resolve_alert("disk:1", now=clock())
-    raise_several(2, clock)
-    serve(channel, send, clock)
-    assert send.told == [("opened", "disk"), ("recovered", "disk"), ("opened", "run 0"), ("opened", "run 1")]
-
-
 @pytest.mark.parametrize("verdict", [AMBIGUOUS, PERMANENT])
 def test_a_channel_that_fails_is_tried_with_one_delivery_alone_until_it_takes_one(verdict: Verdict) -> None:
     channel, send, clock = make_channel(), Sender(verdict, verdict, SENT), Clock()
@@ -284,24 +153,6 @@ def test_what_was_refused_is_tried_at_once_when_its_channel_is_mended() -> None:
     defining.save_changes(channel, expected_version=channel.version, now=clock())
     assert serve(channel, send, clock) == 1
     assert states() == ["sent"]
-
-
-def test_each_delivery_of_a_digest_has_all_its_tries() -> None:
-    channel, clock = make_channel(), Clock()
-    raise_several(5, clock)
-    first = Delivery.objects.order_by("id")[0]
-    Delivery.objects.filter(pk=first.pk).update(tries=len(RETRY_DELAYS))
-    serve(channel, Sender(RETRY), clock)
-    assert states() == ["failed", *["waiting"] * 4]
-
-
-def test_a_sender_lets_go_of_a_channel_with_much_to_tell_when_it_has_had_its_turn() -> None:
-    channel, clock = make_channel(), Clock()
-    raise_several(3, clock)
-    send = Sender(during=lambda: clock.pass_by(seconds=TURN.total_seconds() / 2))
-    assert serve(channel, send, clock) == 2
-    assert delivering.channels_to_serve(now=clock()) == [channel.pk]
-    assert serve(channel, send, clock) == 1
 
 
 def test_case_59_the_platforms_limit_is_kept_and_nothing_is_lost() -> None:
@@ -359,19 +210,6 @@ def test_a_channel_that_is_off_is_told_nothing_of_the_time_in_which_it_was() -> 
     assert states() == ["dropped", "dropped"]
 
 
-def test_in_quiet_hours_it_waits_and_is_one_digest_at_their_end() -> None:
-    clock = Clock(utc("2026-06-01 23:00"))
-    channel = make_channel(quiet_from="22:00", quiet_until="06:00", timezone="Europe/Berlin")
-    channel.refresh_from_db()
-    send = Sender()
-    raise_several(5, clock)
-    assert serve(channel, send, clock) == 0
-    assert delivering.channels_to_serve(now=clock()) == []
-    clock.now = utc("2026-06-02 04:00")  # 06:00 in Berlin
-    assert serve(channel, send, clock) == 1
-    assert send.told == [("digest", "5 messages: run failed (5)")]
-
-
 def test_case_61_a_channel_that_fails_is_told_on_the_others_and_never_on_itself() -> None:
     failing, well = make_channel(), make_channel()
     clock = Clock()
@@ -386,14 +224,6 @@ def test_case_61_a_channel_that_fails_is_told_on_the_others_and_never_on_itself(
     serve(failing, Sender(SENT), clock)
     alert.refresh_from_db()
     assert alert.state == AlertState.RESOLVED
-
-
-def test_another_channel_is_not_held_up_by_a_slow_one() -> None:
-    slow, quick = make_channel(), make_channel()
-    clock, send = Clock(), Sender()
-    raise_several(1, clock)
-    serve(slow, Sender(during=lambda: serve(quick, send, clock)), clock)
-    assert send.told == [("opened", "run 0")]
 
 
 def test_nothing_is_due_before_its_time() -> None:
