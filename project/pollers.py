@@ -3,16 +3,13 @@
 Wired to Celery's signals by project/celery.py. A poller holds no runs, has no children and scans nothing.
 """
 
-import gc
 from collections.abc import Sequence
 
 from celery import signals
 
+from project.kit.collecting import collect_rarely
 from scheduler.polling import engine
 from scheduler.polling.params import SHARED_QUEUE
-
-# So many objects more than before, and Python looks for those that only refer to each other; then the older ones.
-COLLECT_AFTER = (50_000, 20, 20)
 
 
 def reads(queues: Sequence[str]) -> bool:
@@ -22,15 +19,6 @@ def reads(queues: Sequence[str]) -> bool:
 
 def wire(queues: Sequence[str]) -> None:
     """Take over the signals of a worker that reads these queues."""
-    _collect_rarely()
+    collect_rarely()
     engine.begin(queues)
     signals.worker_shutdown.connect(lambda **_: engine.end(), weak=False)
-
-
-def _collect_rarely() -> None:
-    """Spare what is loaded by now, which stays for ever, from being looked through again and again: what is made for a
-    call goes with it, and all that looking took a third of the poller's time.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)

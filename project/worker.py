@@ -17,9 +17,10 @@ from celery.states import FAILURE
 from django.db import close_old_connections, connection
 
 from alerts import tasks as alert_tasks
-from project import scans, watching
+from project import metronome, scans, watching
 from project.beat import SCANS
 from project.kit.clock import database_now
+from project.kit.collecting import collect_rarely
 from scheduler.identity import become_worker, this_worker
 from scheduler.keeping import LeaseKeeper
 from scheduler.launching import RUN_TASK
@@ -38,6 +39,9 @@ _under_way: list[str] = []
 
 def wire() -> None:
     """Take over the worker's signals. Called once, in the main process, before its children are forked."""
+    queues = set(current_app.amqp.queues.consume_from)
+    if queues == {metronome.QUEUE}:  # where jobs run, it is theirs how often
+        collect_rarely()
     worker = become_worker()
     keeper = LeaseKeeper(worker, database_now, children=children_here)
     watch = scans.ScanWatch(SCANS, scan_here, by=f"watch of {worker.name}")
@@ -47,7 +51,7 @@ def wire() -> None:
     _tick_for_ever("leases", keeper.tick, seconds=0.25)
     _tick_for_ever("lease guard", keeper.guard, seconds=0.25)
     _tick_for_ever("scan watch", watch.tick, seconds=1.0)
-    if alert_tasks.QUEUE in current_app.amqp.queues.consume_from:
+    if alert_tasks.QUEUE in queues:
         outbox = scans.ScanWatch({DELIVER: SCANS[DELIVER]}, serve_here, by=f"outbox of {worker.name}")
         _tick_for_ever("outbox", outbox.tick, seconds=1.0)
 

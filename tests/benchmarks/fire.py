@@ -34,6 +34,7 @@ def fire_all(size: int) -> float:
     from django.conf import settings
 
     from project.kit.clock import database_now
+    from project.kit.collecting import collect_rarely
     from scheduler import firing, launching
 
     settings.TIDELINE_QUEUE_LIMIT = size  # else the scan leaves what goes beyond it to the next ones
@@ -41,6 +42,7 @@ def fire_all(size: int) -> float:
     servers.empty_tables()
     due_at = database_now().replace(second=0, microsecond=0)
     lay_down(size, due_at)
+    collect_rarely()  # as a worker for the scans does
     start = time.perf_counter()
     firing.fire_all_due(now=due_at + timedelta(seconds=1))  # on time, however long the laying down took
     launching.launch_due(now=database_now())
