@@ -12,7 +12,7 @@ from django.urls import reverse
 from alerts.attention import Attention, tell
 from alerts.states import Severity
 from scheduler import wording
-from scheduler.models import Fire
+from scheduler.fires import NewFire
 from scheduler.remedies import remedy
 from scheduler.run_messages import ToldRun, read_runs
 from scheduler.states import AttemptOutcome, EventTrigger, FireOutcome, RunState
@@ -97,18 +97,18 @@ def _what_happened_and_what_to_do(kind: Kind, run: ToldRun, sentence: str) -> st
     return "\n".join([error, wording.last_attempt(run), remedy(run.job, outcome, error)])
 
 
-def tell_of_fires(fires: Iterable[Fire]) -> None:
+def tell_of_fires(fires: Iterable[NewFire]) -> None:
     """Tell of schedules that are broken, and of those whose due times were missed with none made up."""
     fires = list(fires)
-    fired = {fire.schedule_id for fire in fires if fire.outcome != FireOutcome.SKIPPED_MISFIRE}
+    fired = {fire.schedule.pk for fire in fires if fire.outcome != FireOutcome.SKIPPED_MISFIRE}
     for fire in fires:
         if fire.outcome == FireOutcome.FAILED_TO_START:
             _tell_of_fire(Kind.SCHEDULE_BROKEN, fire)
-        elif fire.outcome == FireOutcome.SKIPPED_MISFIRE and fire.schedule_id not in fired:
+        elif fire.outcome == FireOutcome.SKIPPED_MISFIRE and fire.schedule.pk not in fired:
             _tell_of_fire(Kind.SCHEDULE_MISSED, fire)
 
 
-def _tell_of_fire(kind: Kind, fire: Fire) -> None:
+def _tell_of_fire(kind: Kind, fire: NewFire) -> None:
     schedule = fire.schedule
     tell(
         Attention(

@@ -11,7 +11,7 @@ from django.db.models import Max, Q
 from django.utils.translation import gettext as _
 
 from scheduler import accounts, cron, operations, transitions
-from scheduler.fires import insert_fires
+from scheduler.fires import NewFire, insert_fires
 from scheduler.models import Backfill, Fire, Schedule, TaskRun
 from scheduler.opening import Opening, for_schedule, open_runs
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
@@ -162,7 +162,7 @@ def _settled(schedule: Schedule, first_day: date, last_day: date) -> set[date]:
     return set(runs.filter(wanted).values_list("stat_date", flat=True))
 
 
-def _fires(backfill: Backfill, count: int, now: datetime) -> list[Fire]:
+def _fires(backfill: Backfill, count: int, now: datetime) -> list[NewFire]:
     """Return the fires: due when they were asked for, each by a microsecond later, and behind those of the backfill
     before, so that a range can be asked for again.
     """
@@ -170,7 +170,7 @@ def _fires(backfill: Backfill, count: int, now: datetime) -> list[Fire]:
     latest = asked.aggregate(latest=Max("fire_at"))["latest"]
     first = now if latest is None else latest + timedelta.resolution
     return [
-        Fire(
+        NewFire(
             schedule=backfill.schedule,
             fire_at=first + position * timedelta.resolution,
             kind=FireKind.BACKFILL,
@@ -183,8 +183,8 @@ def _fires(backfill: Backfill, count: int, now: datetime) -> list[Fire]:
     ]
 
 
-def _opening(backfill: Backfill, position: int, day: date, fire: Fire, now: datetime) -> Opening:
+def _opening(backfill: Backfill, position: int, day: date, fire: NewFire, now: datetime) -> Opening:
     schedule = backfill.schedule
-    opening = for_schedule(schedule, planned_instant(schedule, day), now=now, fire=fire, reason=backfill.reason)
+    opening = for_schedule(schedule, planned_instant(schedule, day), now=now, fire_id=fire.id, reason=backfill.reason)
     slot = position % backfill.parallel
     return replace(opening, stat_date=day, backfill=backfill, exclusive_key=f"backfill:{backfill.pk}:{slot}")

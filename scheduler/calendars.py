@@ -23,9 +23,11 @@ class ExcludedDays:
 
     def reason(self, schedule: Schedule, planned_at: datetime) -> str:
         """Return in a sentence why the planned instant falls on an excluded date; nothing if it does not."""
+        if schedule.calendar is None:
+            return ""
         day = cron.stat_date(planned_at, schedule.timezone)
         title = self.title(schedule, day)
-        if title is None or schedule.calendar is None:
+        if title is None:
             return ""
         return wording.excluded(day, schedule.calendar.name, title)
 

@@ -2,17 +2,39 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
 
 from scheduler import cron, wording
-from scheduler.models import Fire
-from scheduler.states import FireKind
+from scheduler.cron import Missed
+from scheduler.models import Fire, Schedule
+from scheduler.states import FireKind, FireOutcome
 
 
-def insert_fires(fires: Sequence[Fire]) -> list[Fire]:
+@dataclass(slots=True)
+class NewFire:
+    """What a fire is inserted with. A scan makes one for each due schedule: a model would cost it ten times as much.
+
+    Attributes:
+        missed: of a skip, the due instants that it stands for; its first one is `fire_at`.
+        id: once it is inserted.
+    """
+
+    schedule: Schedule
+    fire_at: datetime
+    kind: FireKind
+    outcome: FireOutcome
+    recorded_at: datetime
+    reason: str = ""
+    actor: str = ""
+    missed: Missed | None = None
+    id: int | None = None
+
+
+def insert_fires(fires: Sequence[NewFire]) -> list[NewFire]:
     """Insert the fires, give each its id, and return those that were not there yet.
 
     An instant that is recorded already (`next_run_at` was set back by hand, or the clock) is left as it is: the unique
@@ -20,55 +42,56 @@ def insert_fires(fires: Sequence[Fire]) -> list[Fire]:
     from the next one on.
     """
     recorded = _insert(fires)
-    shortened = [skip for fire in fires if fire.pk is None for skip in _without_what_is_recorded(fire)]
+    shortened = [skip for fire in fires if fire.id is None for skip in _without_what_is_recorded(fire)]
     return recorded + _insert(shortened) if shortened else recorded
 
 
-def _insert(fires: Sequence[Fire]) -> list[Fire]:
+def _insert(fires: Sequence[NewFire]) -> list[NewFire]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO scheduler_fire (schedule_id, fire_at, kind, outcome, reason, missed_from, missed_until,"
-            " missed_count, actor, recorded_at)"
-            " SELECT * FROM json_to_recordset(%s) AS fire (schedule_id bigint, fire_at timestamptz, kind text,"
-            " outcome text, reason text, missed_from timestamptz, missed_until timestamptz, missed_count int,"
-            " actor text, recorded_at timestamptz)"
-            " ON CONFLICT DO NOTHING RETURNING id, schedule_id, fire_at, kind",
+            "WITH asked AS (SELECT * FROM ROWS FROM (json_to_recordset(%s) AS (schedule_id bigint,"
+            "  fire_at timestamptz, kind text, outcome text, reason text, missed_from timestamptz,"
+            "  missed_until timestamptz, missed_count int, actor text, recorded_at timestamptz)) WITH ORDINALITY),"
+            " recorded AS (INSERT INTO scheduler_fire (schedule_id, fire_at, kind, outcome, reason, missed_from,"
+            "  missed_until, missed_count, actor, recorded_at)"
+            "  SELECT schedule_id, fire_at, kind, outcome, reason, missed_from, missed_until, missed_count, actor,"
+            "  recorded_at FROM asked ON CONFLICT DO NOTHING RETURNING id, schedule_id, fire_at, kind)"
+            " SELECT asked.ordinality, recorded.id FROM recorded JOIN asked USING (schedule_id, fire_at, kind)"
+            " ORDER BY asked.ordinality",
             [json.dumps([_row(fire) for fire in fires], default=datetime.isoformat)],
         )
-        ids = {(schedule_id, fire_at, kind): pk for pk, schedule_id, fire_at, kind in cursor.fetchall()}
-    recorded = []
-    for fire in fires:
-        fire.pk = ids.get((fire.schedule_id, fire.fire_at, fire.kind))
-        if fire.pk is not None:
+        recorded = []
+        for position, fire_id in cursor.fetchall():
+            fire = fires[position - 1]
+            fire.id = fire_id
             recorded.append(fire)
     return recorded
 
 
-def _row(fire: Fire) -> dict[str, Any]:
-    return {
-        "schedule_id": fire.schedule_id,
+def _row(fire: NewFire) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "schedule_id": fire.schedule.pk,
         "fire_at": fire.fire_at,
         "kind": fire.kind,
         "outcome": fire.outcome,
         "reason": fire.reason,
-        "missed_from": fire.missed_from,
-        "missed_until": fire.missed_until,
-        "missed_count": fire.missed_count,
         "actor": fire.actor,
         "recorded_at": fire.recorded_at,
     }
+    if missed := fire.missed:
+        row |= {"missed_from": missed.first, "missed_until": missed.last, "missed_count": missed.count}
+    return row
 
 
-def _without_what_is_recorded(skip: Fire) -> Iterator[Fire]:
+def _without_what_is_recorded(skip: NewFire) -> Iterator[NewFire]:
     """Yield the skip from its first instant that is not recorded yet, if there is one."""
-    first, last = skip.missed_from, skip.missed_until
-    if first is None or last is None or first == last:
+    if skip.missed is None or skip.missed.first == skip.missed.last:
         return
+    first, last = skip.missed.first, skip.missed.last
     planned = Fire.objects.filter(schedule=skip.schedule, kind__in=[FireKind.SCHEDULED, FireKind.MISFIRE])
     recorded = set(planned.filter(fire_at__range=(first, last)).values_list("fire_at", flat=True))
     trigger, end = skip.schedule.as_trigger(), last + timedelta.resolution
     left = next((instant for instant in trigger.instants(first, end) if instant not in recorded), end)
     if span := cron.missed(trigger, left, end):
-        skip.fire_at = skip.missed_from = span.first
-        skip.missed_count, skip.reason = span.count, f"{skip.reason} {wording.RECORDED_BEFORE}"
-        yield skip
+        reason = f"{skip.reason} {wording.RECORDED_BEFORE}"
+        yield replace(skip, fire_at=span.first, missed=replace(span, last=last), reason=reason)

@@ -4,20 +4,21 @@ A schedule that was away (nobody scanned, or it was broken or paused) never floo
 made up, and only within the grace; the older ones are one recorded skip with their span.
 """
 
+import json
 import logging
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 from django.db import connection, transaction
 
 from scheduler import attention, cron, notices, wording
 from scheduler.calendars import ExcludedDays, read_excluded_days
 from scheduler.cron import Missed, Trigger, TriggerError
-from scheduler.fires import insert_fires
-from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.fires import NewFire, insert_fires
+from scheduler.models import Schedule
 from scheduler.opening import Opening, exclusive_key, for_schedule, insert_runs
 from scheduler.states import EventTrigger, FireKind, FireOutcome, RunState
 
@@ -158,12 +159,20 @@ def _exclusions(planned: Sequence[_Decision], excluded: ExcludedDays) -> _Obstac
 def _overlaps(planned: Sequence[_Decision]) -> _Obstacles:
     skipping = [d.schedule for d in planned if d.schedule.overlap == Schedule.Overlap.SKIP]
     keys = {exclusive_key(schedule): schedule.pk for schedule in skipping}
-    unfinished = TaskRun.objects.filter(exclusive_key__in=keys, finished_at__isnull=True)
-    oldest = unfinished.order_by("exclusive_key", "id").distinct("exclusive_key")
     return {
         keys[key]: (FireOutcome.SKIPPED_OVERLAP, wording.overlap(run_id, RunState(state)))
-        for key, run_id, state in (oldest.values_list("exclusive_key", "id", "state") if keys else ())
+        for key, run_id, state in (_oldest_unfinished(keys) if keys else ())
     }
+
+
+def _oldest_unfinished(keys: Iterable[str | None]) -> list[tuple[str, int, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT ON (exclusive_key) exclusive_key, id, state FROM scheduler_taskrun"
+            " WHERE exclusive_key = ANY(%s) AND finished_at IS NULL ORDER BY exclusive_key, id",
+            [list(keys)],
+        )
+        return [(key, run_id, state) for key, run_id, state in cursor.fetchall()]
 
 
 def _already_done(planned: Sequence[_Decision]) -> _Obstacles:
@@ -177,58 +186,39 @@ def _already_done(planned: Sequence[_Decision]) -> _Obstacles:
         for d in planned
         if d.trigger is not None and cron.is_fixed_time(d.trigger)
     }
-    done = TaskRun.objects.filter(
-        schedule__in=fixed, stat_date__in={day for day, _ in fixed.values()}, state=RunState.DONE
-    ).values_list("schedule_id", "id", "stat_date", "started_at")
+    done = _done([*fixed], [day for day, _ in fixed.values()]) if fixed else ()
     obstacles: _Obstacles = {}
-    for schedule_id, run_id, stat_date, started_at in done if fixed else ():
+    for schedule_id, run_id, stat_date, started_at in done:
         data_day, planned_at = fixed[schedule_id]
         if stat_date == data_day and started_at and planned_at and started_at >= planned_at:
             obstacles[schedule_id] = (FireOutcome.ALREADY_DONE, wording.already_done(run_id, started_at))
     return obstacles
 
 
-def _fires(decision: _Decision, obstacles: _Obstacles, now: datetime) -> list[Fire]:
+def _done(schedule_ids: list[int], days: list[date | None]) -> list[tuple[int, int, date, datetime | None]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT schedule_id, id, stat_date, started_at FROM scheduler_taskrun"
+            " WHERE schedule_id = ANY(%s) AND stat_date = ANY(%s) AND state = %s",
+            [schedule_ids, days, RunState.DONE],
+        )
+        return [(schedule_id, run_id, day, started_at) for schedule_id, run_id, day, started_at in cursor.fetchall()]
+
+
+def _fires(decision: _Decision, obstacles: _Obstacles, now: datetime) -> list[NewFire]:
     schedule, plan_ = decision.schedule, decision.plan
     if decision.error:
-        return [
-            _fire(
-                decision,
-                decision.claimed_at,
-                now,
-                FireOutcome.FAILED_TO_START,
-                wording.broken(decision.error),
-            )
-        ]
+        reason = wording.broken(decision.error)
+        return [NewFire(schedule, decision.claimed_at, plan_.kind, FireOutcome.FAILED_TO_START, now, reason)]
     fires = []
-    if plan_.missed is not None:
-        reason = wording.missed(plan_.missed, schedule, made_up=plan_.planned_at)
-        skip = _fire(decision, plan_.missed.first, now, FireOutcome.SKIPPED_MISFIRE, reason, FireKind.MISFIRE)
-        skip.missed_from, skip.missed_until = plan_.missed.first, plan_.missed.last
-        skip.missed_count = plan_.missed.count
-        fires.append(skip)
+    if missed := plan_.missed:
+        reason = wording.missed(missed, schedule, made_up=plan_.planned_at)
+        skipped = FireOutcome.SKIPPED_MISFIRE
+        fires.append(NewFire(schedule, missed.first, FireKind.MISFIRE, skipped, now, reason, missed=missed))
     if plan_.planned_at is not None:
-        outcome, reason = obstacles.get(schedule.pk, (FireOutcome.STARTED, wording.started(plan_, now)))
-        fires.append(_fire(decision, plan_.planned_at, now, outcome, reason, plan_.kind))
+        outcome, reason = obstacles.get(schedule.pk) or (FireOutcome.STARTED, wording.started(plan_, now))
+        fires.append(NewFire(schedule, plan_.planned_at, plan_.kind, outcome, now, reason))
     return fires
-
-
-def _fire(
-    decision: _Decision,
-    fire_at: datetime,
-    now: datetime,
-    outcome: FireOutcome,
-    reason: str,
-    kind: FireKind = FireKind.SCHEDULED,
-) -> Fire:
-    return Fire(
-        schedule=decision.schedule,
-        fire_at=fire_at,
-        kind=kind,
-        outcome=outcome,
-        reason=reason,
-        recorded_at=now,
-    )
 
 
 def _move_on(decisions: Sequence[_Decision]) -> list[_Decision]:
@@ -239,21 +229,25 @@ def _move_on(decisions: Sequence[_Decision]) -> list[_Decision]:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE scheduler_schedule AS schedule SET next_run_at = claim.upcoming, broken_reason = claim.error"
-            " FROM unnest(%s::bigint[], %s::timestamptz[], %s::timestamptz[], %s::text[])"
-            " AS claim (id, claimed_at, upcoming, error)"
+            " FROM json_to_recordset(%s)"
+            " AS claim (id bigint, claimed_at timestamptz, upcoming timestamptz, error text)"
             " WHERE schedule.id = claim.id AND schedule.next_run_at = claim.claimed_at RETURNING schedule.id",
-            [
-                [d.schedule.pk for d in decisions],
-                [d.claimed_at for d in decisions],
-                [d.plan.next_run_at for d in decisions],
-                [d.error for d in decisions],
-            ],
+            [json.dumps([_move(decision) for decision in decisions], default=datetime.isoformat)],
         )
         moved = {schedule_id for (schedule_id,) in cursor.fetchall()}
     return [decision for decision in decisions if decision.schedule.pk in moved]
 
 
-def _record(fires: Sequence[Fire], excluded: ExcludedDays, now: datetime) -> Fired:
+def _move(decision: _Decision) -> dict[str, Any]:
+    return {
+        "id": decision.schedule.pk,
+        "claimed_at": decision.claimed_at,
+        "upcoming": decision.plan.next_run_at,
+        "error": decision.error,
+    }
+
+
+def _record(fires: Sequence[NewFire], excluded: ExcludedDays, now: datetime) -> Fired:
     recorded = insert_fires(fires)
     attention.tell_of_fires(recorded)
     notices.tell_of_fires(recorded)
@@ -264,14 +258,14 @@ def _record(fires: Sequence[Fire], excluded: ExcludedDays, now: datetime) -> Fir
     return Fired(len(started), len(recorded) - len(started) - broken, broken)
 
 
-def _opening(fire: Fire, excluded: ExcludedDays, now: datetime) -> Opening:
+def _opening(fire: NewFire, excluded: ExcludedDays, now: datetime) -> Opening:
     """Return what the fire opens: due at once, after its jitter, or on the next date that is not excluded."""
     schedule, due_at, reason = fire.schedule, fire.fire_at, fire.reason
     if exclusion := excluded.reason(schedule, fire.fire_at):
         due_at = excluded.moved_to(schedule, fire.fire_at) or fire.fire_at
         reason = f"{exclusion} {wording.moved(due_at, schedule.timezone)}"
     due_at += jitter(schedule, fire.fire_at)
-    return for_schedule(schedule, fire.fire_at, now=now, due_at=max(now, due_at), fire=fire, reason=reason)
+    return for_schedule(schedule, fire.fire_at, now=now, due_at=max(now, due_at), fire_id=fire.id, reason=reason)
 
 
 def jitter(schedule: Schedule, fire_at: datetime) -> timedelta:

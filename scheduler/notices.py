@@ -14,7 +14,7 @@ from alerts.noticing import Notice
 from project.kit.records import recorded
 from project.kit.spans import span
 from scheduler import wording
-from scheduler.models import Fire
+from scheduler.fires import NewFire
 from scheduler.run_messages import ToldRun, read_runs
 from scheduler.states import FireKind, FireOutcome, RunState
 
@@ -69,7 +69,7 @@ def _sentence(kind: Kind, run: ToldRun, reason: str) -> str:
             return reason or f"{wording.how_it_came(run.opened)}."
 
 
-def tell_of_made_up(fires: Sequence[Fire], run_ids: Sequence[int], at: datetime) -> None:
+def tell_of_made_up(fires: Sequence[NewFire], run_ids: Sequence[int], at: datetime) -> None:
     """Tell of the runs that make up for a due time that was missed.
 
     Args:
@@ -80,14 +80,14 @@ def tell_of_made_up(fires: Sequence[Fire], run_ids: Sequence[int], at: datetime)
         tell_of_runs(Kind.RUN_MADE_UP, made_up, "", at)
 
 
-def tell_of_fires(fires: Sequence[Fire]) -> None:
+def tell_of_fires(fires: Sequence[NewFire]) -> None:
     """Tell of the due times that gave way."""
     gave_way = [fire for fire in fires if fire.outcome in GAVE_WAY]
     if gave_way and noticing.is_wanted(Kind.RUN_SKIPPED):
         noticing.tell(map(_notice_of_fire, gave_way))
 
 
-def _notice_of_fire(fire: Fire) -> Notice:
+def _notice_of_fire(fire: NewFire) -> Notice:
     schedule = fire.schedule
     return Notice(
         Kind.RUN_SKIPPED,

@@ -11,7 +11,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 
 from scheduler import cron
-from scheduler.models import Backfill, Fire, Schedule, TaskRun
+from scheduler.models import Backfill, Schedule, TaskRun
 from scheduler.states import EventTrigger, RunState
 
 
@@ -31,7 +31,7 @@ class Opening:
     progress_done: int | None = None
     progress_total: int | None = None
     schedule: Schedule | None = None
-    fire: Fire | None = None
+    fire_id: int | None = None
     backfill: Backfill | None = None
     rerun_of: TaskRun | None = None
     priority: int = 0
@@ -51,7 +51,7 @@ def for_schedule(
     *,
     now: datetime,
     due_at: datetime | None = None,
-    fire: Fire | None = None,
+    fire_id: int | None = None,
     reason: str = "",
 ) -> Opening:
     """Return the opening of the schedule's run for one planned instant: under that instant's data day, due now or at
@@ -66,7 +66,7 @@ def for_schedule(
         due_at=due_at or now,
         reason=reason,
         schedule=schedule,
-        fire=fire,
+        fire_id=fire_id,
         priority=schedule.priority,
         timeout_seconds=schedule.timeout_seconds,
         retry_delays=schedule.retry_delays,
@@ -95,24 +95,26 @@ def insert_runs(openings: Sequence[Opening], *, now: datetime, trigger: EventTri
     """Do what `open_runs` does in one statement, and return only the runs' ids in the order given."""
     if not openings:
         return []
-    rows = [_row(opening, now) for opening in openings]
-    statement, defaults = _insertion(tuple(rows[0]))
+    rows = [_row(opening) for opening in openings]
+    statement, defaults = _insertion(tuple(sorted(set().union(*rows))))
+    values = defaults | {"state": RunState.PENDING, "created_at": now}
     with connection.cursor() as cursor:
         document = json.dumps(rows, cls=DjangoJSONEncoder)
-        cursor.execute(statement, (*defaults, document, now, RunState.PENDING, trigger, actor))
+        cursor.execute(statement, (*values.values(), document, now, RunState.PENDING, trigger, actor))
         return [run_id for (run_id,) in cursor.fetchall()]
 
 
-def _row(opening: Opening, now: datetime) -> dict[str, Any]:
-    return {
+def _row(opening: Opening) -> dict[str, Any]:
+    """Return what the run's columns are to hold; what is null is no value to send."""
+    row = {
         "schedule_id": opening.schedule.pk if opening.schedule else None,
-        "fire_id": opening.fire.pk if opening.fire else None,
+        "fire_id": opening.fire_id,
         "backfill_id": opening.backfill.pk if opening.backfill else None,
         "rerun_of_id": opening.rerun_of.pk if opening.rerun_of else None,
         "name": opening.name,
         "job": opening.job,
         "params": opening.params,
-        "stat_date": opening.stat_date,
+        "stat_date": opening.stat_date.isoformat(),
         "planned_at": opening.planned_at.isoformat(),  # the encoder would cut it to milliseconds
         "priority": opening.priority,
         "timeout_seconds": opening.timeout_seconds,
@@ -123,19 +125,18 @@ def _row(opening: Opening, now: datetime) -> dict[str, Any]:
         "quota_need": opening.quota_need,
         "resume_limit": opening.resume_limit,
         "resume_by_hand": opening.resume_by_hand,
-        "state": RunState.PENDING,
         "reason": opening.reason,
         "due_at": opening.due_at.isoformat(),
         "progress": opening.progress,
         "progress_done": opening.progress_done,
         "progress_total": opening.progress_total,
-        "created_at": now.isoformat(),
     }
+    return {column: value for column, value in row.items() if value is not None}
 
 
 @functools.cache
-def _insertion(columns: tuple[str, ...]) -> tuple[str, list[Any]]:
-    """Return the statement that inserts runs with these columns, and the values of all others.
+def _insertion(columns: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """Return the statement that inserts runs with these columns, and by column what all others hold.
 
     The rows travel in one JSON document: a placeholder for each value costs seven times as much.
     """
@@ -152,4 +153,4 @@ def _insertion(columns: tuple[str, ...]) -> tuple[str, list[Any]]:
         " SELECT id, %s, '', %s, %s, %s, reason FROM opened ORDER BY id)"
         " SELECT id FROM opened ORDER BY id"
     )
-    return statement, [fields[name].get_db_prep_save(fields[name].get_default(), connection) for name in others]
+    return statement, {name: fields[name].get_db_prep_save(fields[name].get_default(), connection) for name in others}

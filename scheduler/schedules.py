@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from project.kit.versions import StaleVersion, column_value
 from scheduler import cron, wording
 from scheduler.cron import Cron, Interval, Missed, Once, Trigger, TriggerError
-from scheduler.fires import insert_fires
+from scheduler.fires import NewFire, insert_fires
 from scheduler.jobs.registry import BadParams, UnknownJob, get_job
-from scheduler.models import Fire, Schedule
+from scheduler.models import Schedule
 from scheduler.states import FireKind, FireOutcome
 
 # What the fires follow from. A change of these recomputes the next run.
@@ -251,15 +251,13 @@ def _record_left_out(schedule: Schedule, now: datetime) -> None:
     left_out = _due_until(schedule, now)
     if left_out is None:
         return
-    skip = Fire(
+    skip = NewFire(
         schedule=schedule,
         fire_at=left_out.first,
         kind=FireKind.MISFIRE,
         outcome=FireOutcome.SKIPPED_MISFIRE if schedule.enabled else FireOutcome.SKIPPED_PAUSED,
         reason=wording.changed(left_out, schedule) if schedule.enabled else wording.paused(left_out, schedule),
-        missed_from=left_out.first,
-        missed_until=left_out.last,
-        missed_count=left_out.count,
+        missed=left_out,
         recorded_at=now,
     )
     insert_fires([skip])

@@ -40,12 +40,16 @@ def duration(length: timedelta) -> str:
     return span(timedelta(seconds=round(length.total_seconds())), detail_below=sys.maxsize)
 
 
-@recorded
 def started(plan: "Plan", now: datetime) -> str:
     """Why a run was opened: nothing to say when it is on time, else how late it is made up."""
     if plan.kind != FireKind.MISFIRE or plan.planned_at is None:
         return ""
-    return f"Made up {duration(now - plan.planned_at)} late."
+    return _made_up(now - plan.planned_at)
+
+
+@recorded
+def _made_up(late: timedelta) -> str:
+    return f"Made up {duration(late)} late."
 
 
 @recorded

@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from scheduler import cron
-from scheduler.fires import insert_fires
-from scheduler.models import Fire, Schedule, TaskRun
+from scheduler.fires import NewFire, insert_fires
+from scheduler.models import Schedule, TaskRun
 from scheduler.opening import Opening, for_schedule, open_runs
 from scheduler.operations.refusing import NotPossible
 from scheduler.states import EventTrigger, FireKind, FireOutcome
@@ -43,8 +43,8 @@ def run_now(
     return run
 
 
-def _fire_by_hand(schedule: Schedule, now: datetime, actor: str, reason: str) -> Fire:
-    fire = Fire(
+def _fire_by_hand(schedule: Schedule, now: datetime, actor: str, reason: str) -> NewFire:
+    fire = NewFire(
         schedule=schedule,
         fire_at=now,
         kind=FireKind.MANUAL,
@@ -58,9 +58,9 @@ def _fire_by_hand(schedule: Schedule, now: datetime, actor: str, reason: str) ->
     return fire
 
 
-def _opening_by_hand(schedule: Schedule, fire: Fire, now: datetime, reason: str) -> Opening:
+def _opening_by_hand(schedule: Schedule, fire: NewFire, now: datetime, reason: str) -> Opening:
     try:
-        return for_schedule(schedule, now, now=now, fire=fire, reason=reason)
+        return for_schedule(schedule, now, now=now, fire_id=fire.id, reason=reason)
     except cron.TriggerError as error:  # the zone was edited in the database, or is gone
         raise NotPossible(str(error)) from error
 
