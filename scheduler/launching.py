@@ -52,6 +52,7 @@ class _Leased:
     claim: Claim
     job: str
     needs_quota: bool
+    has_quiet_hours: bool
 
 
 def launch_due(*, now: datetime, limit: int | None = None) -> Launched:
@@ -102,15 +103,18 @@ def _lease_due(now: datetime, lost_before: datetime, limit: int) -> list[_Leased
             " UPDATE scheduler_taskrun AS run"
             " SET lease_token = run.lease_token + 1, lease_owner = '', lease_expires_at = %s"
             " FROM due WHERE run.id = due.id"
-            " RETURNING run.id, run.lease_token, run.job, run.quota_id, due.priority, due.due_at)"
-            " SELECT id, lease_token, job, quota_id IS NOT NULL FROM leased ORDER BY priority DESC, due_at, id",
+            " RETURNING run.id, run.lease_token, run.job, run.quota_id, run.schedule_id, due.priority, due.due_at)"
+            " SELECT id, lease_token, job, quota_id IS NOT NULL,"
+            "  (SELECT quiet_from FROM scheduler_schedule WHERE id = leased.schedule_id) IS NOT NULL"
+            " FROM leased ORDER BY priority DESC, due_at, id",
             [now, lost_before, limit, now + LAUNCH_LEASE],
         )
-        return [_Leased(Claim(run_id, token), job, needs) for run_id, token, job, needs in cursor.fetchall()]
+        return [_Leased(Claim(run_id, token), *what) for run_id, token, *what in cursor.fetchall()]
 
 
 def _without_quiet(leased: Sequence[_Leased], now: datetime) -> list[_Leased]:
-    quiet = quiet_hours.put_off([item.claim for item in leased], now=now) if leased else set()
+    with_quiet_hours = [item.claim for item in leased if item.has_quiet_hours]
+    quiet = quiet_hours.put_off(with_quiet_hours, now=now) if with_quiet_hours else set()
     return [item for item in leased if item.claim.run_id not in quiet]
 
 
