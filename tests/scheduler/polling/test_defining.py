@@ -26,7 +26,7 @@ NEW_KEY = "another key, which is long enough for this"
 @pytest.fixture(autouse=True)
 def access() -> Any:
     """Every gateway takes every account, unless a test says otherwise."""
-    with mock.patch.object(defining, "read_access") as read_access:
+    with mock.patch("scheduler.polling.defining.accounts.read_access") as read_access:
         yield read_access
 
 
