@@ -5,6 +5,7 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
+from django.db import OperationalError, transaction
 
 from project.kit.clock import database_now
 from scheduler import launching, operations, rescuing, running, transitions
@@ -100,6 +101,18 @@ def test_two_bulk_moves_of_the_same_runs_in_opposite_order_do_not_wait_for_each_
         move = partial(transitions.move, to=RunState.DONE, now=LATER, trigger=EventTrigger.JOB)
         moved = all_at_once(partial(move, claims), partial(move, claims[::-1]))
         assert sum(len(runs) for runs in moved) == 40
+
+
+def test_a_bulk_move_locks_its_runs_in_the_order_of_their_ids_wherever_they_lie_and_however_they_are_named() -> None:
+    first, last = make_run(RunState.RUNNING), make_run(RunState.RUNNING)
+    TaskRun.objects.filter(pk=first.pk).update(reason="written anew, behind the other one")
+    claims = [claim_of(last), claim_of(first)]
+    with winner_holding(last):
+        moving = Background(partial(transitions.move, claims, RunState.DONE, now=LATER, trigger=EventTrigger.JOB))
+        moving.wait_until_it_waits()
+        with transaction.atomic(), pytest.raises(OperationalError, match="could not obtain lock"):
+            TaskRun.objects.select_for_update(nowait=True).get(pk=first.pk)
+    assert len(moving.result()) == 2
 
 
 def test_of_two_people_one_lets_the_run_go_on_and_the_other_is_told() -> None:

@@ -10,7 +10,7 @@ from scheduler import transitions
 from scheduler.models import Attempt, RunEvent, TaskRun
 from scheduler.states import TERMINAL, TRANSITIONS, AttemptOutcome, EventTrigger, RunState
 from scheduler.transitions import AttemptEnd, Claim, Moved
-from tests.scheduler.factories import HOUR, MINUTE, NOW, WORKER, claim_of, events_of, launched, make_run, row
+from tests.scheduler.factories import HOUR, NOW, WORKER, claim_of, events_of, make_run, row
 
 pytestmark = pytest.mark.django_db
 
@@ -72,11 +72,12 @@ def test_a_move_that_is_not_allowed_finds_no_row_and_writes_nothing(source: RunS
     assert (row(run), events_of(run)) == (before, events)
 
 
+@pytest.mark.parametrize("unless_cancel_asked", [False, True])
 @pytest.mark.parametrize("target", RunState)
-def test_a_run_that_failed_for_good_moves_nowhere(target: RunState) -> None:
+def test_a_run_that_failed_for_good_moves_nowhere(target: RunState, unless_cancel_asked: bool) -> None:
     run = make_run(RunState.FAILED, ended=True)
     before = row(run)
-    assert move(run, target) == []
+    assert move(run, target, unless_cancel_asked=unless_cancel_asked) == []
     assert row(run) == before
 
 
@@ -96,6 +97,8 @@ def test_a_move_can_be_narrowed_to_some_of_the_states_that_allow_it() -> None:
 def test_narrowing_a_move_never_widens_it() -> None:
     run = make_run(RunState.DONE)
     assert move(run, RunState.PENDING, sources=[RunState.DONE]) == []
+    running = make_run(RunState.RUNNING)
+    assert move(running, RunState.RESUMING, sources=[RunState.RUNNING]) == []
 
 
 @pytest.mark.parametrize(("source", "target"), ALLOWED)
@@ -159,11 +162,18 @@ def test_without_an_output_the_attempt_keeps_what_it_said_while_it_ran() -> None
     assert Attempt.objects.get(run=run).output == "said before"
 
 
-def test_only_the_latest_attempt_is_closed_and_only_if_it_is_open() -> None:
+def test_an_attempt_that_has_ended_keeps_how_it_ended() -> None:
     run = make_run(RunState.PAUSED)
-    move(run, RunState.FAILED, attempt_end=AttemptEnd(AttemptOutcome.LOST))
+    assert move(run, RunState.CANCELLED, attempt_end=AttemptEnd(AttemptOutcome.LOST))
     attempt = Attempt.objects.get(run=run)
     assert (attempt.finished_at, attempt.outcome) == (NOW, AttemptOutcome.PAUSED)
+
+
+def test_only_the_latest_attempt_is_closed() -> None:
+    run = make_run(RunState.RUNNING)
+    TaskRun.objects.filter(pk=run.pk).update(attempt_count=2)
+    assert move(run, RunState.DONE, attempt_end=AttemptEnd(AttemptOutcome.DONE))
+    assert Attempt.objects.get(run=run, number=1).finished_at is None
 
 
 def test_a_refused_move_leaves_the_attempt_open() -> None:
@@ -218,6 +228,12 @@ def test_of_many_runs_only_those_move_that_may() -> None:
     assert len(events_of(stale)) == len(events_of(ended)) == 1
 
 
+def test_a_person_moves_many_runs_without_any_token() -> None:
+    runs = [make_run(RunState.RUNNING, lease_token=token) for token in (1, 5)]
+    moved = move(runs[0], RunState.CANCELLED, claims=[Claim(run.pk) for run in runs])
+    assert [one.run_id for one in moved] == [run.pk for run in runs]
+
+
 def test_a_run_that_is_claimed_twice_moves_once() -> None:
     run = make_run(RunState.RUNNING)
     move(run, RunState.DONE, claims=[claim_of(run), claim_of(run)])
@@ -227,71 +243,3 @@ def test_a_run_that_is_claimed_twice_moves_once() -> None:
 def test_no_claims_move_nothing() -> None:
     run = make_run(RunState.RUNNING)
     assert move(run, RunState.DONE, claims=[]) == []
-
-
-# --- begin --------------------------------------------------------------------------------------------------------
-
-
-def begin(claim: Claim) -> bool:
-    """Begin the claimed run at LATER, for a minute."""
-    return transitions.begin(claim, WORKER, now=LATER, lease_until=LATER + MINUTE) is not None
-
-
-@pytest.mark.parametrize("state", RunState)
-def test_begin_takes_a_launched_run_in_exactly_the_states_that_allow_it(state: RunState) -> None:
-    run = make_run(state)
-    claim = launched(run) if run.due_at else claim_of(run)
-    assert begin(claim) == (RunState.RUNNING in TRANSITIONS[state])
-
-
-def test_begin_opens_the_next_attempt_and_takes_the_lease() -> None:
-    run = make_run(RunState.FAILED)
-    assert begin(launched(run))
-    after = TaskRun.objects.get(pk=run.pk)
-    assert (after.state, after.due_at, after.attempt_count) == (RunState.RUNNING, None, 2)
-    assert (after.lease_owner, after.lease_pid) == (WORKER.name, WORKER.pid)
-    assert after.lease_expires_at == LATER + MINUTE
-    attempt = Attempt.objects.get(run=run, number=2)
-    assert (attempt.token, attempt.worker, attempt.pid) == (2, WORKER.name, WORKER.pid)
-    assert (attempt.due_at, attempt.started_at, attempt.finished_at, attempt.outcome) == (NOW, LATER, None, "")
-    assert events_of(run)[-1] == ("failed", "running", "worker")
-
-
-def test_the_first_start_stays_the_start() -> None:
-    fresh, again = make_run(), make_run(RunState.FAILED)
-    assert begin(launched(fresh))
-    assert begin(launched(again))
-    assert TaskRun.objects.get(pk=fresh.pk).started_at == LATER
-    assert TaskRun.objects.get(pk=again.pk).started_at == NOW
-
-
-def test_a_doubled_hint_finds_no_row() -> None:
-    """B34, B35: the body runs once, the broker's copies are no-ops."""
-    run = make_run()
-    claim = launched(run)
-    assert begin(claim)
-    assert not begin(claim)
-    assert Attempt.objects.filter(run=run).count() == 1
-
-
-def test_a_hint_with_an_old_token_finds_no_row() -> None:
-    run = make_run()
-    old, new = launched(run), launched(run)
-    assert not begin(old)
-    assert begin(new)
-
-
-def test_a_run_that_was_never_launched_is_not_begun() -> None:
-    run = make_run()
-    assert not begin(Claim(run.pk, run.lease_token))
-
-
-def test_a_run_that_was_cancelled_meanwhile_is_not_begun() -> None:
-    run = make_run()
-    claim = launched(run)
-    move(run, RunState.CANCELLED)
-    assert not begin(claim)
-
-
-def test_a_run_that_is_gone_is_not_begun() -> None:
-    assert not begin(Claim(0, 1))
