@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quotas.availability import available, expected_at, fits, used_at, why, word_ends
+from quotas.availability import available, expected_at, fits, refilled, refills_at, used_at, why, word_ends
 from quotas.models import Quota
 from quotas.states import Kind, WaitReason
 from tests.quotas.factories import A_MOMENT, DAY, HOUR, MINUTE, NOW
@@ -112,6 +112,7 @@ def test_it_may_fit_when_all_that_stands_in_the_way_has_gone(
 
 def test_what_is_there_and_kept_is_looked_at_again_when_the_row_says() -> None:
     assert expected_at(a_row(evaluate_at=NOW + MINUTE), 10, NOW) == NOW + MINUTE
+    assert expected_at(a_row(evaluate_at=NOW + MINUTE, used=0, **said(10)), 10, NOW) == NOW + MINUTE
 
 
 def test_a_rate_that_should_have_refilled_by_now_is_expected_now_and_not_in_the_past() -> None:
@@ -119,6 +120,20 @@ def test_a_rate_that_should_have_refilled_by_now_is_expected_now_and_not_in_the_
     held_back = a_rate(provider_remaining=0, provider_resets_at=NOW + HOUR)
     assert expected_at(held_back, 1, late) == NOW + HOUR
     assert expected_at(a_rate(reserved=5), 6, late) == late
+
+
+def test_a_rate_has_at_once_what_is_there_and_for_the_rest_it_fills_up_what_is_used_and_reserved() -> None:
+    assert refills_at(a_rate(used=5), 5) == NOW
+    assert refills_at(a_rate(used=0), 5) == NOW
+    assert refills_at(a_rate(used=5, reserved=3), 5) == NOW + timedelta(seconds=3)
+
+
+@pytest.mark.parametrize("lacking", ["refill_amount", "refill_seconds", "refilled_at"])
+def test_a_row_that_lacks_part_of_its_refill_is_no_rate(lacking: str) -> None:
+    with pytest.raises(ValueError, match="is no rate"):
+        refills_at(a_rate(**{lacking: None}), 1)
+    with pytest.raises(ValueError, match="is no rate"):
+        refilled(a_rate(**{lacking: None}), NOW)
 
 
 # --- how long a provider's word counts ---------------------------------------------------------------------------

@@ -52,6 +52,10 @@ def test_a_data_day_is_the_local_date_and_the_offset(instant: str, zone_name: st
     assert stat_date(utc(instant), zone_name, days) == data_day
 
 
+def test_a_data_day_is_the_day_itself_unless_an_offset_is_asked_for() -> None:
+    assert stat_date(utc("2026-03-07T16:00Z"), "Asia/Shanghai") == date(2026, 3, 8)
+
+
 # --- remarks ------------------------------------------------------------------------------------------------------
 
 

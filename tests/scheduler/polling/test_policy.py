@@ -214,6 +214,7 @@ def test_whoever_asks_later_finds_the_same_phase_again(card_id: int, seconds: in
         (NOW + MINUTE, 0, True),
         (NOW - DAY, 0, True),  # overdue: it stays at the head
         (NOW + HOUR, 0, True),
+        (NOW + HOUR + 36 * SECOND, 0, True),  # as late as the jitter makes it
         (NOW + HOUR + 37 * SECOND, 0, False),  # the tier has become shorter
         (NOW + DAY, 0, False),
         (NOW + DAY, 1, True),  # it waits for its back-off
@@ -232,6 +233,10 @@ def test_a_due_time_that_the_rows_know_is_kept_unless_its_tier_is_shorter_by_now
 def test_a_usage_check_that_is_kept_still_heeds_the_reset_day() -> None:
     due = kept_due(USAGE, facts(), [tier(YEARLY)], NOW, 3, NOW + 100 * DAY, 0)
     assert due == last_usage_check(facts(), NOW, 3)
+
+
+def test_a_usage_check_that_failed_waits_for_its_back_off_whatever_the_reset_day() -> None:
+    assert kept_due(USAGE, facts(), [tier(YEARLY)], NOW, 3, NOW + 100 * DAY, 1) == NOW + 100 * DAY
 
 
 # --- moved -------------------------------------------------------------------------------------------------------
