@@ -18,17 +18,23 @@ def charge_quietly(key: str, amount: int, origin: Purchase, now: datetime) -> bo
 
     A key that was seen is refused by the ledger's unique constraint, and the statement undone.
     """
-    spent = [amount, amount]
-    guard = [now, now, amount, origin.owner]
-    entry = [origin.key, amount, -amount, origin.owner, origin.attempt, origin.refund_on_failure]
-    entry += [now, origin.actor, origin.reason]
+    asked = {
+        "key": key,
+        "amount": amount,
+        "now": now,
+        "owner": origin.owner,
+        "attempt": origin.attempt,
+        "idempotency_key": origin.key,
+        "refund_on_failure": origin.refund_on_failure,
+        "actor": origin.actor,
+        "reason": origin.reason,
+    }
+    statement = _QUIET_CHARGE_OF_ONE if _stands_alone(key) else _QUIET_CHARGE
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext(), connection.cursor() as cursor:
-            if _stands_alone(key):
-                _QUIET_CHARGE_OF_ONE.execute(cursor, [*spent, key, *guard, *entry])
-            else:
-                _QUIET_CHARGE.execute(cursor, [key, *guard, *spent, *entry])
-            return cursor.fetchone() is not None
+            statement.execute(cursor, asked)
+            entries: int = cursor.rowcount
+            return entries > 0
     except IntegrityError:
         return False
 
@@ -49,32 +55,35 @@ def _stands_alone(key: str) -> bool:
 
 _IS_QUIET = (
     "verdict = 'sufficient' AND kind <> 'rate' AND blocked_until IS NULL AND provider_remaining IS NULL"
-    " AND (period_end IS NULL OR (period_start <= %s AND %s < period_end))"
-    " AND (quiet_below IS NULL OR used + reserved + %s < quiet_below)"
+    " AND (period_end IS NULL OR (period_start <= %(now)s AND %(now)s < period_end))"
+    " AND (quiet_below IS NULL OR used + reserved + %(amount)s < quiet_below)"
 )
 _IS_UNADMITTED = (
     "NOT EXISTS (SELECT FROM quotas_reservation AS reservation"
-    " WHERE reservation.owner = %s AND reservation.state = 'held' AND reservation.purpose = 'admission')"
+    " WHERE reservation.owner = %(owner)s AND reservation.state = 'held' AND reservation.purpose = 'admission')"
 )
 _ENTER = (
-    "INSERT INTO quotas_ledgerentry (quota_id, charged_id, kind, idempotency_key, units, amount, owner, attempt,"
-    " refund_on_failure, over_limit, at, actor, reason)"
+    "INSERT INTO quotas_ledgerentry (idempotency_key, units, amount, owner, attempt, refund_on_failure, at, actor,"
+    " reason, kind, over_limit, quota_id, charged_id)"
+    " SELECT %(idempotency_key)s, %(amount)s, -%(amount)s, %(owner)s, %(attempt)s, %(refund_on_failure)s, %(now)s,"
+    " %(actor)s, %(reason)s, 'charge', false,"
 )
 _QUIET_CHARGE_OF_ONE = Statement(
-    "WITH charged AS (UPDATE quotas_quota SET used = used + %s, spent_total = spent_total + %s"  # noqa: S608
-    f"  WHERE key = %s AND ancestors = '{{}}' AND {_IS_QUIET} AND {_IS_UNADMITTED} RETURNING id)"
-    f" {_ENTER} SELECT id, id, 'charge', %s, %s, %s, %s, %s, %s, false, %s, %s, %s FROM charged RETURNING id"
+    "WITH charged AS ("  # noqa: S608
+    " UPDATE quotas_quota SET used = used + %(amount)s, spent_total = spent_total + %(amount)s"
+    f"  WHERE key = %(key)s AND ancestors = '{{}}' AND {_IS_QUIET} AND {_IS_UNADMITTED} RETURNING id)"
+    f" {_ENTER} id, id FROM charged"
 )
 # The links are locked in the order of their ids, and what is tested is what was locked.
 _QUIET_CHARGE = Statement(
-    "WITH leaf AS (SELECT id, ancestors || id AS chain FROM quotas_quota WHERE key = %s),"  # noqa: S608
+    "WITH leaf AS (SELECT id, ancestors || id AS chain FROM quotas_quota WHERE key = %(key)s),"  # noqa: S608
     " link AS (SELECT quota.* FROM quotas_quota AS quota, leaf WHERE quota.id = ANY(leaf.chain)"
     "  ORDER BY quota.id FOR UPDATE OF quota),"
     " fits AS (SELECT FROM link, leaf HAVING count(*) = max(cardinality(leaf.chain)) AND bool_and("
     f"  (link.id <> leaf.id OR link.ancestors || link.id = leaf.chain) AND {_IS_QUIET})),"
     f" unadmitted AS (SELECT FROM fits WHERE {_IS_UNADMITTED}),"
-    " charged AS (UPDATE quotas_quota AS quota SET used = quota.used + %s, spent_total = quota.spent_total + %s"
+    " charged AS (UPDATE quotas_quota AS quota"
+    "  SET used = quota.used + %(amount)s, spent_total = quota.spent_total + %(amount)s"
     "  FROM link, unadmitted WHERE quota.id = link.id RETURNING quota.id)"
-    f" {_ENTER} SELECT charged.id, leaf.id, 'charge', %s, %s, %s, %s, %s, %s, false, %s, %s, %s FROM charged, leaf"
-    " RETURNING id"
+    f" {_ENTER} charged.id, leaf.id FROM charged, leaf"
 )

@@ -1,6 +1,8 @@
 """Statements that are planned once a session."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
@@ -39,6 +41,20 @@ def prepared_texts() -> list[str]:
 def test_a_statement_is_prepared_once_in_a_session() -> None:
     assert [total(), total(SUM, 10, 20)] == [5, 30]
     assert len(prepared_texts()) == 1
+
+
+@pytest.mark.parametrize("way", [nullcontext, transaction.atomic], ids=["prepared", "as it is"])
+def test_a_value_that_is_named_in_several_places_is_in_all_of_them(way: Callable[[], Any]) -> None:
+    statement = Statement("SELECT %(less)s::int - %(more)s::int + 10 * %(more)s::int")
+    with way(), connection.cursor() as cursor:
+        statement.execute(cursor, {"more": 3, "unasked": 99, "less": 2})
+        assert cursor.fetchone() == (29,)
+
+
+def test_a_value_that_is_named_in_several_places_is_sent_once() -> None:
+    statement = Statement("SELECT %(more)s::int + %(more)s::int")
+    assert statement.call.count("%s") == 1
+    assert statement.values_of_call({"more": 3}) == [3]
 
 
 def test_a_new_session_prepares_it_anew() -> None:
