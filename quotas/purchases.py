@@ -1,6 +1,7 @@
 """What a ledger entry says about its origin."""
 
-import uuid
+import secrets
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,7 @@ def purchase(key: str | None, **said: Any) -> Purchase:
         BadKey: the key or the owner is empty, too long, or not to be kept.
     """
     if key is None:
-        key = OURS + str(uuid.uuid4())
+        key = _key_of_our_own()
     elif key.startswith(OURS):
         raise BadKey(
             _("Keys that begin with “%(ours)s” are given out here; take another one than “%(key)s”.")
@@ -60,6 +61,11 @@ def purchase(key: str | None, **said: Any) -> Purchase:
 def settlement_key(reservation_id: int) -> str:
     """Return the key of the charge by which a reservation is settled: one each, whoever settles it how often."""
     return f"{OURS}reservation:{reservation_id}"
+
+
+def _key_of_our_own() -> str:
+    """Return a key that nobody else has. They grow with time, so that the index over them grows at its end."""
+    return f"{OURS}{time.time_ns():016x}{secrets.token_hex(8)}"
 
 
 def _check_text(what: Promise, text: str, shortest: int, longest: int) -> None:
