@@ -91,6 +91,14 @@ WHERE reservation.state = 'settled' AND purpose = 'work' AND settled_amount <> c
 ORDER BY reservation.id
 """
 
+# No entry is of a quota that is not there; no foreign key asks that of each charge.
+_STRAYS = """
+SELECT format('The ledger has entries of the quota #%s, which is not there.', id) FROM (
+    (SELECT quota_id FROM quotas_ledgerentry UNION SELECT charged_id FROM quotas_ledgerentry)
+    EXCEPT SELECT id FROM quotas_quota
+) AS stray (id) ORDER BY id
+"""
+
 _CHAINS = """
 SELECT format('The quota “%s” does not know what it is part of: save it again.', quota.key)
 FROM quotas_quota AS quota LEFT JOIN quotas_quota AS parent ON parent.id = quota.parent_id
@@ -108,4 +116,4 @@ SELECT format('The quota “%s” has a limit of %s, but charges are let through
 WHERE "limit" IS NOT NULL AND (quiet_below IS NULL OR quiet_below > "limit")
 """
 
-CHECKS = (_BALANCE, _SPENT, _RESERVED, _LINKS, _REFUNDS, _SETTLEMENTS, _CHAINS, _VERDICTS)
+CHECKS = (_BALANCE, _SPENT, _RESERVED, _LINKS, _REFUNDS, _SETTLEMENTS, _STRAYS, _CHAINS, _VERDICTS)

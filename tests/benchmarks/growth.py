@@ -71,7 +71,8 @@ def _lay_down_runs(count: int) -> None:
     from scheduler.states import RunState
 
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("TRUNCATE scheduler_schedule, scheduler_calendar, scheduler_taskrun, quotas_quota CASCADE")
+        tables = "scheduler_schedule, scheduler_calendar, scheduler_taskrun, quotas_quota, quotas_ledgerentry"
+        cursor.execute(f"TRUNCATE {tables} CASCADE")
         cursor.execute("SET LOCAL session_replication_role = replica")  # the rows fit together: no need to check
         now = database_now()
         fill_runs(Size(schedules=SMALLEST, runs=count, entries=SMALLEST), now)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import ProtectedError
 
 from quotas import charging, reserving
@@ -228,10 +228,18 @@ def test_an_entry_is_written_by_the_books_only() -> None:
         LedgerEntry().save()
 
 
-def test_a_quota_that_was_charged_cannot_be_deleted() -> None:
+def test_a_quota_cannot_be_deleted_for_its_entries_stay() -> None:
     quota = make_quota(10)
     with pytest.raises(ProtectedError):
         quota.delete()
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM quotas_quota", "UPDATE quotas_quota SET id = -id"])
+def test_the_database_refuses_what_would_leave_entries_without_their_quota(statement: str) -> None:
+    """No foreign key of the ledger would notice."""
+    spend(make_quota(10), 1)
+    with pytest.raises(IntegrityError, match="a quota is kept"), transaction.atomic():
+        connection.cursor().execute(statement)
 
 
 # --- the quick way -----------------------------------------------------------------------------------------------

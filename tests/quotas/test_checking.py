@@ -85,6 +85,10 @@ FAULTS: dict[str, tuple[Callable[[Quota], object], str]] = {
         lambda quota: past_the_trigger("UPDATE quotas_ledgerentry SET units = 101 WHERE kind = 'refund'"),
         "gives back what was not charged",
     ),
+    "an entry of no quota": (
+        lambda quota: an_entry(quota, charged=Quota(pk=0)),
+        "has entries of the quota #0, which is not there",
+    ),
     "ancestors": (lambda quota: change_row(quota, ancestors=[]), "does not know what it is part of"),
     "parent": (lambda quota: change_row(quota, parent=None), "does not know what it is part of"),
     "verdict": (lambda quota: change_row(quota, limit=90, quiet_below=90), "is used up and called sufficient"),
