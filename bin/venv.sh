@@ -1,4 +1,4 @@
-# Sourced by bin/up, bin/test, bin/bench and bin/messages: makes .venv and installs a requirements file when it changed.
+# Sourced by bin/up, bin/test, bin/bench, bin/messages and bin/mutate: makes .venv and installs a requirements file when it changed.
 # POSIX sh and python3, nothing else.
 
 VENV=.venv
