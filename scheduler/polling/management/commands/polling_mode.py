@@ -61,7 +61,7 @@ def _watched() -> Iterator[str]:
 
 
 def _told(held: Standing, row: Cutover | None, *, waited: bool) -> Told:
-    """Tell which way holds, and how far the last cut-over is, which may have led to another way since."""
+    """Tell which way holds, and how far the last cut-over is: that need not have led there."""
     if row is None:
         return Told([_holding(held), "There was no cut-over yet."], {"mode": held.mode, "cutover": None})
     counts = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in row.progress.items())
