@@ -1,9 +1,16 @@
 """One statement charges where nothing but what was spent changes, for a quota by itself and for one that is a part."""
 
 import pytest
+from django.db import transaction
 
-from quotas import quick_charges
+from quotas import quick_charges, reserving
+from quotas.books import open_books_of_all
+from quotas.models import Quota
+from quotas.reserving import Need
+from quotas.states import Cause
 from tests.quotas.factories import (
+    HOUR,
+    NOW,
     audit,
     change_row,
     charged_to,
@@ -43,3 +50,24 @@ def test_one_that_stands_alone_by_now_is_charged_as_well() -> None:
     with only_the_quick_way():
         spend(leaf, 3)
     assert now_is(leaf).used == 3
+
+
+def test_only_what_the_owner_itself_still_holds_of_an_admission_keeps_it_from_the_quick_way() -> None:
+    quota = make_quota(100)
+    reserving.reserve(quota.key, 5, now=NOW, owner="run:1")  # no admission
+    admit(quota, "run:1")
+    spend(quota, 2, owner="run:1")  # uses what it was admitted for
+    admit(quota, "run:2")
+    with only_the_quick_way():
+        spend(quota, 3, owner="run:1")
+    with only_the_quick_way(), pytest.raises(AssertionError, match="it was judged"):
+        spend(quota, 3, owner="run:2")
+    audit()
+
+
+def admit(quota: Quota, owner: str) -> None:
+    """Hold two units for the owner, as he goes on."""
+    with transaction.atomic():
+        books = open_books_of_all([quota.pk], NOW)
+        reserving.reserve_for_admission(books, [Need(owner, quota.pk, 2)], key="edge", lease=HOUR)
+        books.save(Cause.SPENDING)

@@ -11,12 +11,13 @@ from project.kit.clock import database_now
 from quotas import charging, scans
 from quotas.models import Edge
 from scheduler import operations, resuming, running
-from scheduler.models import TaskRun
+from scheduler.models import QuotaWait, TaskRun
 from scheduler.operations import NotPossible, Resumed
 from scheduler.resuming import Resumption, resume, take_edges
 from scheduler.states import EventTrigger, RunState
-from tests.quotas.factories import audit, change_row
+from tests.quotas.factories import audit, change_row, spend
 from tests.quotas.factories import now_is as quota_now
+from tests.races.helpers import run_after
 from tests.scheduler.factories import (
     MINUTE,
     NOW,
@@ -69,14 +70,25 @@ def test_a_reset_resumes_what_waits_with_its_trigger_its_reason_and_a_deadline()
     assert stands.last_resumed_at == MIDNIGHT
 
 
-def test_an_edge_is_handled_once_and_says_how_many_it_resumed() -> None:
+def test_an_edge_is_handled_once_and_says_how_many_it_resumed(django_assert_num_queries: Any) -> None:
     quota = used_up()
     for _ in range(3):
         paused(quota)
     assert come_back(quota) == 3
-    assert take_edges(now=NOW) == 0
+    with django_assert_num_queries(1):  # looks for others and does nothing
+        assert take_edges(now=NOW) == 0
     edge = Edge.objects.get()
     assert (edge.handled_at, edge.resumed_count) == (NOW, 3)
+
+
+def test_an_edge_leaves_what_an_earlier_one_says_as_it_is() -> None:
+    quota = used_up()
+    paused(quota)
+    assert come_back(quota, 50) == 1
+    spend(quota, 49)
+    paused(quota, now=NOW + MINUTE)
+    assert come_back(quota, now=NOW + MINUTE) == 1
+    assert [(edge.handled_at, edge.resumed_count) for edge in Edge.objects.all()] == [(NOW + MINUTE, 1), (NOW, 1)]
 
 
 def test_more_than_one_transaction_takes_are_resumed_batch_after_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,13 +218,31 @@ def test_resuming_does_not_depend_on_whether_the_schedule_takes_new_work() -> No
     assert states(run) == [RESUMING]
 
 
-def test_a_run_whose_key_another_run_has_waits_for_its_end() -> None:
-    quota = used_up()
-    schedule = make_schedule(overlap="queue")
-    first = make_run(RunState.RUNNING, schedule=schedule)
-    run = paused(quota)
-    TaskRun.objects.filter(pk=run.pk).update(exclusive_key=first.exclusive_key)
+def test_a_run_waits_while_a_younger_one_of_its_key_is_at_work() -> None:
+    schedule, quota = make_schedule(), used_up()
+    run = paused(quota, schedule=schedule)
+    make_run(RunState.RUNNING, schedule=schedule)
     assert come_back(quota) == 0
+    assert states(run) == [PAUSED]
+
+
+def test_a_run_waits_until_the_older_ones_of_its_key_have_ended() -> None:
+    schedule, quota = make_schedule(), used_up()
+    older, younger = (paused(quota, schedule=schedule) for _ in range(2))
+    assert come_back(quota) == 1
+    assert states(older, younger) == [RESUMING, PAUSED]
+    assert operations.cancel(older, now=NOW, actor="ann")
+    assert resume(quota.pk, POLL, now=NOW) == 1
+    assert states(younger) == [RESUMING]
+
+
+def test_a_run_that_has_come_to_wait_for_a_further_quota_meanwhile_is_left_to_the_next_look() -> None:
+    quota, further = used_up(), used_up()
+    run = paused(quota)
+    wait = QuotaWait(run=run, quota=further, amount=1, since=NOW)
+    charging.set_limit(quota.key, 1000, now=NOW)
+    with run_after("scheduler.resuming.chains_of", wait.save, elsewhere=False):
+        assert resume(quota.pk, POLL, now=NOW) == 0
     assert states(run) == [PAUSED]
 
 

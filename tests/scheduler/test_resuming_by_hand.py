@@ -1,6 +1,7 @@
 """A person lets a paused run go on, by the same entry as an edge."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -10,8 +11,10 @@ from scheduler.models import Pause, RunEvent, TaskRun
 from scheduler.operations import Resumed
 from scheduler.resuming import take_edges
 from scheduler.states import EventTrigger, RunState
+from tests.races.helpers import run_before
 from tests.scheduler.factories import (
     NOW,
+    SECOND,
     events_of,
 )
 from tests.scheduler.pauses import (
@@ -20,6 +23,7 @@ from tests.scheduler.pauses import (
     held,
     pause_of,
     paused,
+    states,
     used_up,
 )
 
@@ -38,6 +42,16 @@ def test_a_person_resumes_what_is_held_or_delayed(hindered: Callable[[TaskRun], 
     event = RunEvent.objects.filter(run=run).latest("id")
     assert (event.trigger, event.actor, event.reason) == (EventTrigger.MANUAL, "ann", "the bill is paid")
     assert pause_of(run).held == ""
+
+
+def test_who_is_resumed_by_hand_meanwhile_takes_no_place_of_those_who_still_wait() -> None:
+    quota = used_up()
+    first, second = paused(quota, 10), paused(quota, 10, now=NOW + SECOND)
+    charging.set_limit(quota.key, 120, now=NOW)
+    by_hand = partial(operations.resume, first, now=NOW, actor="ann")
+    with run_before("scheduler.resuming.open_books_of_all", by_hand, elsewhere=False):
+        assert take_edges(now=NOW) == 1
+    assert states(first, second) == [RESUMING, RESUMING]
 
 
 def test_the_api_is_told_from_a_person() -> None:

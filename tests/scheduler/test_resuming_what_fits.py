@@ -141,7 +141,7 @@ def test_tenants_take_turns() -> None:
 
 
 def test_a_big_request_is_passed_by_small_ones_for_a_while_and_not_for_ever() -> None:
-    """B56: of a capacity; a period is not kept for what only its reset can meet."""
+    """B56: of a capacity."""
     quota = make_quota(20, patience_seconds=600)
     spend(quota, 20)
     big = paused(quota, 8)
@@ -154,6 +154,13 @@ def test_a_big_request_is_passed_by_small_ones_for_a_while_and_not_for_ever() ->
     assert states(big, late) == [RESUMING, RESUMING]
 
 
+def test_what_is_left_of_a_period_is_not_kept_for_a_need_that_only_the_reset_can_meet() -> None:
+    quota = used_up(100, patience_seconds=600)
+    big, small = paused(quota, 90), paused(quota, 1, now=NOW + SECOND)
+    assert come_back(quota, 40, now=NOW + HOUR) == 1
+    assert states(big, small) == [PAUSED, RESUMING]
+
+
 def test_what_stays_behind_goes_on_when_its_need_is_there_though_the_verdict_never_changed() -> None:
     quota = used_up(100)
     run, big = paused(quota, 5), paused(quota, 40)
@@ -161,6 +168,14 @@ def test_what_stays_behind_goes_on_when_its_need_is_there_though_the_verdict_nev
     assert edges_of(quota) == ["limit_change"]
     assert come_back(quota, 60) == 1
     assert states(run, big) == [RESUMING, RESUMING]
+
+
+def test_nobody_tries_a_quota_that_is_below_its_threshold_and_not_in_doubt() -> None:
+    quota = used_up(100)
+    run = paused(quota)
+    charging.set_limit(quota.key, 105, now=NOW)
+    assert resume(quota.pk, Resumption(EventTrigger.FALLBACK_POLL, "Try it.", trial=True), now=NOW) == 0
+    assert states(run) == [PAUSED]
 
 
 def test_a_blocked_quota_keeps_nobody_of_another_one_waiting() -> None:
