@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quotas.availability import available, expected_at, fits, refilled, refills_at, used_at, why, word_ends
+from quotas.availability import Refill, available, expected_at, fits, refilled, refills_at, used_at, why, word_ends
 from quotas.models import Quota
 from quotas.states import Kind, WaitReason
 from tests.quotas.factories import A_MOMENT, DAY, HOUR, MINUTE, NOW
@@ -136,6 +136,19 @@ def test_a_row_that_lacks_part_of_its_refill_is_no_rate(lacking: str) -> None:
         refilled(a_rate(**{lacking: None}), NOW)
 
 
+def test_a_refill_counts_whole_units_and_up_to_the_moment_at_which_the_last_of_them_was_there() -> None:
+    assert refilled(a_rate(refill_amount=3), NOW + 400_000 * A_MOMENT) == Refill(1, NOW + 333_334 * A_MOMENT)
+
+
+def test_a_clock_that_is_set_back_refills_nothing_however_quick_the_rate() -> None:
+    assert refilled(a_rate(refill_amount=10**9), NOW - DAY) == Refill(0, NOW)
+
+
+def test_a_refill_is_exact_beyond_what_a_float_can_hold() -> None:
+    quick = a_rate(refill_amount=10**12 + 1)
+    assert refilled(quick, NOW + 3650 * DAY).units == 3650 * 86_400 * (10**12 + 1)
+
+
 # --- how long a provider's word counts ---------------------------------------------------------------------------
 
 
@@ -148,3 +161,5 @@ def test_where_the_provider_never_said_what_is_left_there_is_no_word_to_count() 
     assert word_ends(a_row()) is None
     assert word_ends(a_row(provider_observed_at=NOW)) is None
     assert word_ends(a_row(provider_remaining=10)) is None
+    assert available(a_row(provider_remaining=0), NOW) == 10
+    assert available(a_row(provider_resets_at=NOW + HOUR), NOW) == 10

@@ -82,6 +82,14 @@ def test_where_all_was_refunded_it_lasts(units: int) -> None:
 
 def test_what_lasts_for_ten_years_does_not_run_out() -> None:
     assert forecast(spent(1), 9 * 10**18, now=NOW, resets_at=None) == Forecast(0, None, None)
+    ten_years = 100 * 24 * 3650
+    assert forecast(spent(600), ten_years, now=NOW, resets_at=None) == Forecast(100, None, None)
+    day_before = NOW + 3649 * 24 * HOUR
+    assert forecast(spent(600), ten_years - 2400, now=NOW, resets_at=None) == Forecast(100, day_before, None)
+
+
+def test_what_is_used_up_has_run_out_although_all_was_refunded() -> None:
+    assert forecast(spent(0), 0, now=NOW, resets_at=None) == Forecast(0, NOW, None)
 
 
 @given(units=amounts, available=st.integers(0, 10**18), minutes=st.integers(60, 360))

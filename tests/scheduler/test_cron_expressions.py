@@ -132,6 +132,10 @@ def test_one_time_of_day_fires_at_most_daily() -> None:
             "The cron expression “1, 15 * * * *” has a space beside a comma. Write lists without one, as in 1,15.",
         ),
         (
+            "1 ,15 * * * *",
+            "The cron expression “1 ,15 * * * *” has a space beside a comma. Write lists without one, as in 1,15.",
+        ),
+        (
             "  ",
             "The cron expression is empty. Write five fields: minute hour day-of-month month day-of-week, "
             "as in “30 2 * * *”.",

@@ -113,6 +113,12 @@ def test_cards_that_are_settled_together_part() -> None:
     assert max(filter(None, dues)) - min(filter(None, dues)) > MINUTE
 
 
+def test_a_card_is_not_early_or_late_by_the_same_each_time() -> None:
+    hours = [NOW + number * HOUR for number in range(50)]
+    dues = [next_due(STATUS, facts(), [tier({STATUS: 3600})], hour, 3) for hour in hours]
+    assert len({due - hour for due, hour in zip(dues, hours, strict=True) if due}) == 50
+
+
 def test_checks_of_one_interval_stay_together_so_that_one_claim_makes_both() -> None:
     both = [tier({USAGE: 3600, STATUS: 3600})]
     assert next_due(USAGE, facts(), both, NOW, 7) == next_due(STATUS, facts(), both, NOW, 7)
@@ -293,7 +299,9 @@ def test_a_back_off_is_always_later_than_now(sequence: list[int], failures: int,
 
 
 def test_cards_that_failed_together_part() -> None:
-    assert len({backoff((60,), 1, NOW, card_id) for card_id in range(1, 51)}) == 50
+    dues = {backoff((60,), 1, NOW, card_id) for card_id in range(1, 51)}
+    assert len(dues) == 50
+    assert max(dues) - min(dues) > 10 * SECOND
 
 
 # --- what accounts bear ------------------------------------------------------------------------------------------
