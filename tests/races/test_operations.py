@@ -71,6 +71,13 @@ def test_the_same_key_from_two_at_once_makes_one_operation() -> None:
 # --- who claims and begins -----------------------------------------------------------------------------------------
 
 
+def test_an_operation_that_somebody_holds_keeps_no_other_of_its_account_waiting() -> None:
+    cards = make_changeable(2)
+    held, free = ask(*cards)
+    with winner_holding(held):
+        assert [taken.operation_id for taken in claim()] == [free.pk]
+
+
 def claim_all() -> list[Taken]:
     """Claim for all accounts, as a scan does."""
     now = database_now()

@@ -8,11 +8,11 @@ import pytest
 from django.db import OperationalError, transaction
 
 from project.kit.clock import database_now
-from scheduler import launching, operations, rescuing, running, transitions
+from scheduler import launching, operations, rescuing, resuming, running, transitions
 from scheduler.identity import SharedSignals
 from scheduler.jobs import RunContext
 from scheduler.jobs.interrupts import Cancelled
-from scheduler.models import Attempt, RunEvent, TaskRun
+from scheduler.models import Attempt, Pause, RunEvent, TaskRun
 from scheduler.operations import NotPossible
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
@@ -113,6 +113,18 @@ def test_a_bulk_move_locks_its_runs_in_the_order_of_their_ids_wherever_they_lie_
         with transaction.atomic(), pytest.raises(OperationalError, match="could not obtain lock"):
             TaskRun.objects.select_for_update(nowait=True).get(pk=first.pk)
     assert len(moving.result()) == 2
+
+
+def test_what_many_runs_wait_with_is_locked_in_the_order_of_their_ids_as_well() -> None:
+    first, last = (Pause.objects.create(run=make_run(RunState.PAUSED), since=NOW, not_before=NOW) for _ in range(2))
+    Pause.objects.filter(pk=first.pk).update(resume_count=1)  # written anew, behind the other one
+    with winner_holding(last):
+        ending = Background(partial(resuming.end_delays, [last.pk, first.pk], now=LATER))
+        ending.wait_until_it_waits()
+        with transaction.atomic(), pytest.raises(OperationalError, match="could not obtain lock"):
+            Pause.objects.select_for_update(nowait=True).get(pk=first.pk)
+    ending.result()
+    assert not Pause.objects.exclude(not_before=None).exists()
 
 
 def test_of_two_people_one_lets_the_run_go_on_and_the_other_is_told() -> None:

@@ -49,6 +49,8 @@ def test_only_accounts_with_due_operations_are_looked_at() -> None:
     ask(card, now=NOW + MINUTE)
     assert claiming.accounts_that_wait(now=NOW) == set()
     assert claiming.accounts_that_wait(now=NOW + MINUTE) == {card.account_id}
+    assert claim(now=NOW + MINUTE)
+    assert claiming.accounts_that_wait(now=NOW + MINUTE) == set()
 
 
 def test_a_claim_is_begun_once_and_says_what_is_asked() -> None:
