@@ -21,6 +21,11 @@ def test_a_span_has_its_first_instant_and_not_the_one_at_its_end() -> None:
     assert missed(cron("0 2 * * *", "UTC"), first, utc("2026-06-04T02:00Z")) == Missed(first, last, 3, False)
 
 
+def test_a_single_missed_instant_is_a_backlog_of_one() -> None:
+    at = utc("2026-06-01T02:00Z")
+    assert missed(cron("0 2 * * *", "UTC"), at, utc("2026-06-01T12:00Z")) == Missed(at, at, 1, False)
+
+
 @pytest.mark.parametrize(("minutes", "count", "capped"), [(999, 999, False), (1000, 1000, False), (1001, 1000, True)])
 def test_a_long_backlog_is_counted_up_to_a_thousand(minutes: int, count: int, capped: bool) -> None:
     first = utc("2026-06-01T00:00Z")
