@@ -79,6 +79,7 @@ def test_a_claim_that_nobody_began_is_free_again_after_its_lease_and_its_old_tok
     assert claiming.free_unbegun(now=later - SECOND) == 0
     assert claiming.free_unbegun(now=later) == 1
     assert settling.settle_lost(now=later) == 0
+    assert claiming.put_off([lost], until=later + HOUR) == 0
     [again] = claim(now=later)
     assert again.token > lost.token
     assert not begin(lost, now=later)
@@ -91,6 +92,7 @@ def test_a_sender_that_was_lost_after_it_began_leaves_a_change_that_is_looked_fo
     [operation] = ask(card)
     [taken] = claim()
     assert begin(taken)
+    assert claiming.free_unbegun(now=NOW + LEASE) == 0
     assert settling.settle_lost(now=NOW + LEASE) == 1
     assert claiming.free_unbegun(now=NOW + LEASE) == 0
     assert (fresh(operation).state, fresh(operation).accepted_at) == (OperationState.ACCEPTED, None)
@@ -128,3 +130,13 @@ def test_an_account_whose_cards_were_moved_can_be_deleted_and_the_operations_sta
     Card.objects.update(account=make_account())
     defining.delete_account(former, expected_version=former.version)
     assert fresh(operation).account_id == Card.objects.get().account_id
+
+
+def test_of_an_account_that_goes_only_its_own_operations_follow_their_cards() -> None:
+    [card], [other] = make_changeable(), make_changeable()
+    [moved], [in_hand] = ask(card), ask(other)
+    assert len(claim()) == 2
+    Card.objects.update(account=make_account())
+    assert claiming.leave(card.account_id) == 1
+    assert fresh(moved).account_id == Card.objects.get(pk=card.pk).account_id
+    assert fresh(in_hand).account_id == other.account_id
