@@ -92,6 +92,8 @@ def test_one_time_of_day_fires_at_most_daily() -> None:
         ("0 0 * * 8", "The cron expression's day-of-week field “8” is not between 0 and 7."),
         ("*/0 * * * *", "The cron expression's minute field “*/0” has a step of 0: write at least 1."),
         ("0 22-2 * * *", "The cron expression's hour field “22-2” runs backwards: write 22-23,0-2."),
+        ("0 5-99 * * *", "The cron expression's hour field “5-99” is not between 0 and 23."),
+        ("0 99-5 * * *", "The cron expression's hour field “99-5” is not between 0 and 23."),
         ("0 0 * * SAT-SUN", "The cron expression's day-of-week field “SAT-SUN” runs backwards: write 6,0."),
         ("1,,2 * * * *", "The cron expression's minute field “1,,2” has an empty place beside a comma."),
         (
