@@ -16,7 +16,7 @@ from scheduler.models import Attempt, Pause, RunEvent, TaskRun
 from scheduler.operations import NotPossible
 from scheduler.running import Outcome
 from scheduler.states import AttemptOutcome, EventTrigger, RunState
-from scheduler.transitions import Worker
+from scheduler.transitions import Claim, Worker
 from tests.races.helpers import Background, all_at_once, run_before, winner_holding
 from tests.scheduler.factories import HOUR, NOW, WORKER, claim_of, events_of, launched, make_run, make_schedule
 
@@ -61,6 +61,12 @@ def test_the_loser_of_a_begin_waits_for_the_winner_and_then_finds_no_row() -> No
         go_on.set()
         assert loser.result() is None
     assert now_is(run).lease_owner == WORKER.name
+
+
+def test_a_due_run_that_somebody_holds_is_not_leased_and_keeps_no_other_waiting() -> None:
+    held, free = make_run(), make_run()
+    with winner_holding(held):
+        assert [leased.claim for leased in launching._lease_due(NOW, NOW, 10)] == [Claim(free.pk, 1)]
 
 
 def test_of_two_launched_runs_of_one_key_one_begins_and_the_other_is_given_back() -> None:

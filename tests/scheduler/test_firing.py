@@ -176,7 +176,7 @@ def test_a_schedule_that_runs_once_and_was_missed_beyond_the_grace_is_one_skip()
     assert schedule.next_run_at is None
 
 
-def test_the_next_run_moves_only_from_the_claimed_instant() -> None:
+def test_the_next_run_moves_only_from_the_claimed_instant_and_what_has_not_moved_does_not_fire() -> None:
     schedule = make_schedule()
     elsewhere = TWO + 5 * DAY
 
@@ -186,7 +186,7 @@ def test_the_next_run_moves_only_from_the_claimed_instant() -> None:
     with run_before("scheduler.firing._move_on", set_by_hand, elsewhere=False):
         fire_due(now=TWO)
     schedule.refresh_from_db()
-    assert schedule.next_run_at == elsewhere
+    assert (schedule.next_run_at, fires_of(schedule)) == (elsewhere, [])
 
 
 # --- the second guard: an instant fires once, whatever the plan says -----------------------------------------------
