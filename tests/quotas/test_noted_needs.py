@@ -47,6 +47,15 @@ def test_a_need_that_fits_when_it_is_noted_is_an_edge_at_once() -> None:
     assert edges_of(quota) == ["spending"]
 
 
+def test_once_what_is_waited_for_is_there_nobody_looks_for_it_by_the_clock() -> None:
+    quota = make_daily(100)
+    spend(quota, 95)
+    wait_for(quota, 10)
+    assert now_is(quota).evaluate_at == NOW + 12 * HOUR
+    charging.set_limit(quota.key, 105, now=NOW)
+    assert (edges_of(quota), now_is(quota).evaluate_at) == (["limit_change"], None)
+
+
 def test_nobody_waits_any_more_is_no_edge() -> None:
     quota = make_quota(100)
     spend(quota, 95)
