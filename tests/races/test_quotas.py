@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 
 from quotas import charging, reserving, scans
 from quotas.models import Edge, LedgerEntry, Quota, Reservation
@@ -194,6 +194,24 @@ def test_a_reservation_that_is_renewed_right_before_it_would_be_freed_stays() ->
     with run_before("quotas.reserving.open_books_of_all", partial(reserving.renew, ["run:1"], now=NOW + MINUTE)):
         assert reserving.free_expired(now=NOW + MINUTE) == 0
     assert now_is(quota).reserved == 20
+    audit()
+
+
+def test_who_deletes_a_quota_amid_its_charge_is_refused_and_the_charge_has_its_quota() -> None:
+    """No foreign key of the ledger sees to it."""
+    quota = make_quota(10)
+
+    def delete() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM quotas_quota WHERE id = %s", [quota.pk])
+
+    with winner_holding(quota, then=lambda: spend(quota, 3)) as go_on:
+        deleting = Background(delete)
+        deleting.wait_until_it_waits()
+        go_on.set()
+        with pytest.raises(IntegrityError, match="a quota is kept"):
+            deleting.result()
+    assert now_is(quota).used == 3 == charged_to(quota)
     audit()
 
 
