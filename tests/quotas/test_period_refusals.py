@@ -25,8 +25,9 @@ DAY = timedelta(days=1)
         ("*/0 * * * *", "minute field “*/0” cannot be read"),
         ("0 22-2 * * *", "hour field “22-2” cannot be read"),
         ("0 " + "9" * 5000 + " * * *", "cannot be read"),
-        ("0 0 31 4 *", "names a day that never comes"),
-        ("0 0 30 2 *", "names a day that never comes"),
+        ("0 0 31 4 *", "“0 0 31 4 *” names a day that never comes"),
+        ("0 0 30 2 *", "“0 0 30 2 *” names a day that never comes"),
+        ("0 0 LW * */7", "“0 0 LW * */7” names a day that never comes"),  # the last weekday is no Sunday
         ("0 0 * 4 MON#6", "day-of-week field"),
     ],
 )

@@ -162,7 +162,7 @@ def test_a_wrong_expression_is_refused_with_a_sentence_that_names_the_fault(expr
     assert refused.value.message == sentence
 
 
-@pytest.mark.parametrize("expression", ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 30 2 */2"])
+@pytest.mark.parametrize("expression", ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 30 2 */2", "0 0 LW * */7"])
 def test_a_day_that_never_comes_is_refused(expression: str) -> None:
     with pytest.raises(TriggerError, match="never comes"):
         cron(expression, "UTC")
