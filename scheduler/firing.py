@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 
 # Late by at most this is on time: the seconds between two scans are not a miss.
 ON_TIME = timedelta(seconds=60)
-BATCH = 500
+# So many in a transaction: more cost less each, but keep whoever edits one waiting for longer than a fifth of a second.
+BATCH = 1000
 
 
 @dataclass(frozen=True, slots=True)
