@@ -59,6 +59,9 @@ SUBJECT = Subject(
         _resume("        unless_cancel_asked=True,\n", ""),
         _resume(" if run.run_id in run_ids]\n    needs", "]\n    needs"),
         _resume(' AND run.state = %s"', ' AND (run.state = %s OR true)"', "they were moved in the same transaction"),
-        _resume('order_by("pk").select_for_update()', 'order_by("pk")'),
+        _resume(
+            'order_by("pk").select_for_update()', 'order_by("pk")', "by the present plan they are updated in that order"
+        ),
+        _resume('order_by("pk").select_for_update()', 'order_by("-pk").select_for_update()'),
     ),
 )
