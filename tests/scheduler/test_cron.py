@@ -243,6 +243,12 @@ def test_nothing_is_due_beyond_the_range_of_dates() -> None:
     assert cron("0 9 * * *", "UTC").latest_until(datetime.min.replace(tzinfo=UTC)) is None
 
 
+def test_a_day_counts_in_its_months_only() -> None:
+    new_year, asked = cron("0 12 1 1 *", "UTC"), utc("2026-06-01T12:00Z")
+    assert new_year.next_after(asked - SECOND) == utc("2027-01-01T12:00Z")
+    assert new_year.latest_until(asked) == utc("2026-01-01T12:00Z")
+
+
 def test_the_rarest_day_is_found_in_both_directions() -> None:
     leap_monday = cron("0 0 29 2 */7", "UTC")  # 29 February and Sunday
     assert leap_monday.next_after(utc("2088-03-01T00:00Z")) == utc("2128-02-29T00:00Z")
