@@ -84,6 +84,15 @@ def test_a_cron_resets_when_a_schedule_of_the_same_expression_fires(
     assert period_at(rule, instant) == Period(trigger.latest_until(instant), trigger.next_after(instant))
 
 
+@pytest.mark.parametrize(
+    ("expression", "reset"),
+    [("30 * * * *", "06:30"), ("*/30 1 * * *", "06:30"), ("30 1 * * *", "05:30")],
+)
+def test_a_wildcard_in_minute_or_hour_resets_in_both_copies_of_a_repeated_hour(expression: str, reset: str) -> None:
+    rule = ResetRule(Preset.CRON, "America/New_York", cron=expression)
+    assert period_at(rule, utc("2026-11-01T06:40Z")).start == utc(f"2026-11-01T{reset}Z")
+
+
 def test_two_changes_of_a_zone_five_weeks_apart_are_both_found() -> None:
     """Morocco sets its clocks back for Ramadan."""
     spring = utc("2026-02-01T00:00Z"), utc("2026-04-01T00:00Z")
