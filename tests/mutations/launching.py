@@ -23,7 +23,7 @@ SUBJECT = Subject(
         _launch("run.lease_expires_at < %s)", "run.lease_expires_at <= %s)"),
         _launch("OR run.lease_expires_at < %s)", "OR run.lease_expires_at IS DISTINCT FROM %s)"),
         _launch("run.lease_expires_at < %s)", "run.lease_expires_at < %s - interval '1 year')"),
-        _launch("(run.exclusive_key IS NULL OR NOT EXISTS (", "(NOT EXISTS ("),
+        _launch("(run.exclusive_key IS NULL OR NOT EXISTS (", "(NOT EXISTS (", "nothing equals a key that is null"),
         _launch("  AND older.finished_at IS NULL AND older.id", "  AND older.id"),
         _launch("older.id < run.id", "older.id <> run.id"),
         _launch("older.id < run.id", "older.id > run.id"),

@@ -232,8 +232,13 @@ def test_a_backlog_of_less_urgent_hints_does_not_grow_ahead_of_an_urgent_run(que
     assert queue.run_ids[-1] == urgent.pk
 
 
-def test_short_runs_that_share_hints_are_launched_beyond_their_number(queue: Queue, settings: Any) -> None:
+@pytest.mark.parametrize("emptied", [False, True])
+def test_short_runs_that_share_hints_are_launched_beyond_their_number(
+    queue: Queue, settings: Any, emptied: bool
+) -> None:
     settings.TIDELINE_QUEUE_LIMIT = 30
+    if emptied:
+        queue.empty()
     with registered(lambda run: None, short=True) as short:
         for _ in range(70):
             make_run(job=short)
