@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 
-from project.kit.wall_clocks import first_change, first_instant, last_change, local, offset
+from project.kit.wall_clocks import first_change, first_instant, furthest, last_change, local, offset
 from scheduler.cron.errors import TriggerError
 from scheduler.cron.expression import WallClock, parse
 from scheduler.cron.zones import zone
@@ -166,19 +166,13 @@ def _next_fixed(clock: WallClock, place: ZoneInfo, instant: datetime) -> datetim
 
 
 def _latest_fixed(clock: WallClock, place: ZoneInfo, instant: datetime) -> datetime | None:
-    wall = clock.preceding(_latest_wall(place, instant))
+    wall = clock.preceding(furthest(instant, place))
     while wall is not None:
         due = first_instant(wall, place)
         if due <= instant:
             return due
         wall = clock.preceding(wall - _SECOND)
     return None
-
-
-def _latest_wall(place: ZoneInfo, instant: datetime) -> datetime:
-    """Return a time that the clocks have not passed: in a repeated hour that is behind what they show now."""
-    shown = instant.astimezone(place)
-    return local(instant, place) + offset(place, shown.replace(fold=0)) - offset(place, shown)
 
 
 def _next_real(clock: WallClock, place: ZoneInfo, instant: datetime) -> datetime | None:
