@@ -27,7 +27,7 @@ def test_of_a_run_that_fails_its_state_history_attempt_and_alert_are_there_toget
         wanted = Attempt.objects.count() + chance.randint(1, 40)
         failer = processes.run("failer", f"exec python -m tests.races.failer {tmp_path}/marks", **JOBS)
         processes.wait_until(lambda: Attempt.objects.count() >= wanted, what="runs to fail")  # noqa: B023 - used at once
-        os.killpg(failer.pid, chance.choice([signal.SIGQUIT, signal.SIGKILL]))
+        os.killpg(failer.pid, chance.choice([signal.SIGTERM, signal.SIGKILL]))
         failer.wait()
     cut_sessions()  # what they had sent is committed or not
 
