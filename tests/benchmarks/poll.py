@@ -1,7 +1,6 @@
 """Cards polled end to end by real processes, two checks each, beside one Celery message a card and check."""
 
 import time
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 from statistics import median
@@ -11,6 +10,7 @@ import psutil
 
 from tests.benchmarks import polled, servers
 from tests.benchmarks.measuring import OURS, Measurement, Options, rate, stated, take_turns
+from tests.benchmarks.processor import family, used
 from tests.processes import Processes, Started
 from tests.scheduler.polling.carriers.processes import carrier_process
 
@@ -146,14 +146,7 @@ class _Watch:
 
     def _processor_seconds(self) -> tuple[float, float]:
         askers = [psutil.Process(process.pid) for process in self._processes]
-        this = psutil.Process()
-        return _used(askers), _used([this, *this.children(recursive=True)])
-
-
-def _used(processes: Iterable[psutil.Process]) -> float:
-    """Return the processor's seconds that the processes have used."""
-    times = [process.cpu_times() for process in processes]
-    return sum(each.user + each.system for each in times)
+        return used(askers), used(family())
 
 
 def _cards_polled() -> float:

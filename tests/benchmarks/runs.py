@@ -2,15 +2,18 @@
 
 import json
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from tests.benchmarks import peer_programs, servers
-from tests.benchmarks.measuring import OURS, Measurement, Options, rate, take_turns
+from tests.benchmarks.measuring import OURS, Measurement, Options, rate, stated, take_turns
+from tests.benchmarks.processor import used_by_kind
 from tests.processes import Processes
 
 RUNS = 3_000
@@ -18,6 +21,8 @@ CHILDREN = "2"  # of our runner, and of the bare Celery worker
 SECONDS = 300
 
 PROCRASTINATE, CELERY, CELERY_WITH_EVENTS = "procrastinate", "bare Celery", "bare Celery with events"
+# Of the processor, in microseconds a run, by the kind of process, in each turn of ours.
+_spent: dict[str, list[float]] = defaultdict(list)
 # Flower needs events, and our runner sends them; the target is half of a worker that sends none.
 WANTED = {PROCRASTINATE: 1.5, CELERY: 0.5}
 # Of 1, 2, 5, 10 and 30 jobs at a time in each of two processes, the best.
@@ -38,7 +43,8 @@ def measure(options: Options) -> list[Measurement]:
     }
     medians = take_turns({**ours, **theirs}, options.rounds)
     peers = {name: medians[name] for name in theirs}
-    return [rate(name, "runs/s", {OURS: medians[name], **peers}, WANTED) for name in ours]
+    rates = [rate(name, "runs/s", {OURS: medians[name], **peers}, WANTED) for name in ours]
+    return [*rates, *(stated(f"runs: CPU a run, {kind}", "µs", median(spent)) for kind, spent in _spent.items())]
 
 
 def end_to_end(size: int, job: str) -> float:
@@ -46,8 +52,11 @@ def end_to_end(size: int, job: str) -> float:
     servers.empty_broker()
     servers.empty_tables()
     with _platform() as processes:
+        before = used_by_kind(processes.started)
         due_at = open_due(size, job)
         processes.wait_until(all_ended, SECONDS, f"{size} runs")
+        for kind, seconds in used_by_kind(processes.started).items():
+            _spent[kind].append((seconds - before[kind]) / size * 1_000_000)
     return size / (_last_end() - due_at).total_seconds()
 
 
