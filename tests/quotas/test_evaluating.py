@@ -173,6 +173,8 @@ def test_a_provider_that_refused_is_tried_before_the_crowd_is_let_in() -> None:
     assert scans.evaluate_due(now=NOW + MINUTE) == 1
     row = now_is(quota)
     assert (row.verdict, row.provider_unverified, row.blocked_until) == (Verdict.INSUFFICIENT, True, None)
+    scans.evaluate(quota.pk, now=NOW + MINUTE + 30 * SECOND)
+    assert verdict_of(quota) == Verdict.INSUFFICIENT  # time alone does not let it rise
     with books_of(quota, now=NOW + 2 * MINUTE) as locked:
         locked.provider_unverified = False
     scans.evaluate_due(now=NOW + 2 * MINUTE + 10 * SECOND)

@@ -113,6 +113,19 @@ def test_after_the_hour_it_may_come_back_again_and_what_a_person_decides_always_
     assert edges_of(quota)[-1] == "refund"
 
 
+def test_what_refills_comes_back_also_while_what_trickles_in_has_to_wait() -> None:
+    quota = make_rate(10, amount=1, seconds=1, stable_seconds=0)
+    for _ in range(MOST_EDGES_AN_HOUR + 1):
+        with books_of(quota, cause=Cause.SPENDING) as locked:
+            locked.used = 10
+        give_back(quota, 10, now=NOW)
+    assert (len(edges_of(quota)), now_is(quota).calm_until) == (MOST_EDGES_AN_HOUR, NOW + HOUR)
+    with books_of(quota, cause=Cause.SPENDING) as locked:
+        locked.used = 10
+    scans.evaluate_due(now=NOW + 5 * SECOND)
+    assert edges_of(quota)[-1] == "refill"
+
+
 def test_what_has_refilled_is_the_cause_also_where_a_charge_notices_it() -> None:
     quota = make_rate(10, amount=1, seconds=1, stable_seconds=10)
     spend(quota, 10)

@@ -25,6 +25,21 @@ def test_an_account_has_no_more_in_work_than_its_limit_and_the_earliest_come_fir
     assert not claim(now=NOW + MINUTE)
 
 
+def test_what_is_due_first_comes_first_whoever_asked_first() -> None:
+    cards = make_changeable(2, sr_inflight_limit=1)
+    ask(cards[0], now=NOW + SECOND)
+    ask(cards[1], now=NOW)
+    assert [taken.card_id for taken in claim(now=NOW + MINUTE)] == [cards[1].pk]
+
+
+def test_what_one_account_has_in_work_takes_no_place_of_another() -> None:
+    [busy], [other] = make_changeable(sr_inflight_limit=1), make_changeable(sr_inflight_limit=1)
+    ask(busy)
+    assert len(claim()) == 1
+    ask(other)
+    assert [taken.card_id for taken in claim()] == [other.pk]
+
+
 def test_a_place_that_is_free_again_is_filled() -> None:
     cards = make_changeable(2, sr_inflight_limit=1)
     ask(*cards)
@@ -121,6 +136,16 @@ def test_an_operation_of_a_card_that_was_moved_is_not_sent_to_the_old_account_an
     assert claiming.follow_cards() == 1
     assert fresh(operation).account_id == Card.objects.get().account_id
     assert claiming.follow_cards() == 0
+
+
+def test_what_is_in_hand_stays_with_the_account_that_is_asked_though_its_card_was_moved() -> None:
+    [card] = make_changeable()
+    [operation] = ask(card)
+    [taken] = claim()
+    assert begin(taken)
+    Card.objects.update(account=make_account())
+    assert claiming.follow_cards() == 0
+    assert fresh(operation).account_id == card.account_id
 
 
 def test_an_account_whose_cards_were_moved_can_be_deleted_and_the_operations_stay_with_their_cards() -> None:
