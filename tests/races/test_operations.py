@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from pytest_django import Settings
 
 from project.kit.clock import database_now
@@ -13,7 +14,7 @@ from scheduler.polling.models import Card, CardOperation
 from scheduler.polling.operations import claiming, settling
 from scheduler.polling.operations.taken import Taken
 from scheduler.polling.states import OperationKind, OperationState
-from tests.races.helpers import in_the_background, winner_holding
+from tests.races.helpers import Background, in_the_background, winner_holding
 from tests.scheduler.polling.factories import MINUTE, NOW, make_tier
 from tests.scheduler.polling.fleet.conftest import redis  # noqa: F401 - a fixture
 from tests.scheduler.polling.fleets import claimed, counts, make_fleet, poller, wait_until
@@ -69,6 +70,15 @@ def test_the_same_key_from_two_at_once_makes_one_operation() -> None:
 
 
 # --- who claims and begins -----------------------------------------------------------------------------------------
+
+
+def test_who_claims_at_the_same_time_waits_for_what_the_first_has_taken_of_the_places() -> None:
+    ask(*make_changeable(2, sr_inflight_limit=1))
+    with transaction.atomic():
+        assert len(claim()) == 1
+        second = Background(claim)
+        second.wait_until_it_waits()
+    assert second.result() == []
 
 
 def test_an_operation_that_somebody_holds_keeps_no_other_of_its_account_waiting() -> None:
