@@ -8,6 +8,7 @@ from unittest import mock
 
 import pytest
 from django.db import OperationalError, connection, transaction
+from django.db.models import F
 from psycopg.errors import SerializationFailure
 
 from quotas import charging, defining, reserving, scans
@@ -105,6 +106,18 @@ def test_a_heartbeat_and_a_charge_of_the_same_owner_lock_its_admissions_in_the_s
         charge.result()
     assert (now_is(quota).used, now_is(quota).reserved) == (15, 0)
     audit()
+
+
+def test_a_quick_charge_locks_the_links_of_its_chain_in_the_order_of_their_ids_wherever_they_lie() -> None:
+    parent, leaf, _ = make_family()
+    Quota.objects.filter(pk=parent.pk).update(patience_seconds=F("patience_seconds") + 1)  # now behind its parts
+    with winner_holding(leaf):
+        charge = Background(partial(spend, leaf, 1))
+        charge.wait_until_it_waits()
+        with transaction.atomic(), pytest.raises(OperationalError, match="could not obtain lock"):
+            Quota.objects.select_for_update(nowait=True).get(pk=parent.pk)
+    charge.result()
+    assert charged_to(parent) == 1
 
 
 @contextmanager
