@@ -110,7 +110,8 @@ def test_a_heartbeat_and_a_charge_of_the_same_owner_lock_its_admissions_in_the_s
 
 def test_a_quick_charge_locks_the_links_of_its_chain_in_the_order_of_their_ids_wherever_they_lie() -> None:
     parent, leaf, _ = make_family()
-    Quota.objects.filter(pk=parent.pk).update(patience_seconds=F("patience_seconds") + 1)  # now behind its parts
+    while not _lies_behind(parent, leaf):
+        Quota.objects.filter(pk=parent.pk).update(patience_seconds=F("patience_seconds") + 1)  # written anew elsewhere
     with winner_holding(leaf):
         charge = Background(partial(spend, leaf, 1))
         charge.wait_until_it_waits()
@@ -118,6 +119,13 @@ def test_a_quick_charge_locks_the_links_of_its_chain_in_the_order_of_their_ids_w
             Quota.objects.select_for_update(nowait=True).get(pk=parent.pk)
     charge.result()
     assert charged_to(parent) == 1
+
+
+def _lies_behind(one: Quota, other: Quota) -> bool:
+    """Tell whether a row is read after the other one where the table is read as it lies."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM quotas_quota WHERE id IN (%s, %s) ORDER BY ctid", [one.pk, other.pk])
+        return bool(cursor.fetchall()[1] == (one.pk,))
 
 
 @contextmanager
