@@ -38,7 +38,7 @@ from tests.scheduler.polling.fleet.conftest import redis
 
 __all__ = ["redis"]
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis"), pytest.mark.slow]
 
 EXAMPLES = int(os.environ.get("TIDELINE_API_EXAMPLES", "0"))
 A_FEW = 3
