@@ -160,6 +160,8 @@ class Audit:
 
     def calls_within_limits(self) -> int:
         counted = self.stats[LIMITED]
+        (window,) = counted["windows"]
+        assert window["most"] <= MOST_WITHOUT_MEMORY, f"{window['most']} in a trailing second"
         excused, by_second = self._seconds_without_memory(), counted["by_second"]
         for second, calls in enumerate(by_second):
             allowed = MOST_WITHOUT_MEMORY if second in excused else MOST_IN_A_SECOND
