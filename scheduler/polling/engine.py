@@ -15,6 +15,7 @@ from django.conf import settings
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from project.kit.cancelling import cancel_all
 from scheduler.polling import accounts, capacity, connecting
 from scheduler.polling.carriers.sessions import open_session
 from scheduler.polling.gateways import Gateways
@@ -92,14 +93,11 @@ class Engine:
             gathering = GatheringRedis(redis.connection_pool)
             gateways = Gateways(gathering, http, lambda account_id: rows.call(accounts.to_ask, account_id))
             poller = Poller(queue=queue, gateways=gateways, leases=leases, rows=rows)
-            running = [
-                asyncio.create_task(poller.run()),
-                asyncio.create_task(self._say_for_ever(redis)),
-                asyncio.create_task(_tell_for_ever(gateways.meters, queue)),
-            ]
+            duties = [*poller.duties(), self._say_for_ever(redis), _tell_for_ever(gateways.meters, queue)]
+            running = [asyncio.create_task(duty) for duty in duties]
             self._poller.set_result(poller)
             await self._end_of_work(poller, running)
-            await _cancel(running)
+            await cancel_all(running)
             await self._say(redis, 0)
             await poller.stop()
         await rows.close()
@@ -129,12 +127,6 @@ class Engine:
                 await capacity.say(redis, queue, self._name, cards)
         except RedisError as error:
             logger.warning("nobody learns what this poller can hold: %s", type(error).__name__)
-
-
-async def _cancel(running: Collection[asyncio.Task[None]]) -> None:
-    for task in running:
-        task.cancel()
-    await asyncio.wait(running)
 
 
 def _raise_faults(ended: Collection[asyncio.Task[None]]) -> None:

@@ -5,8 +5,9 @@ Each card is held by a lease that is renewed until its result is safe.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import Error as DatabaseTrouble
 from redis.exceptions import RedisError
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class Poller:
-    """Polls what it is given, for as long as `run` runs.
+    """Polls what it is given, while its `duties` are done.
 
     Args:
         queue: the live order.
@@ -49,12 +50,11 @@ class Poller:
         """Return how many cards are in work."""
         return len(self._leases) + len(self._sender)
 
-    async def run(self) -> None:
-        """Keep the leases and the clock, and settle what was asked, until this is cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._settler.settle_for_ever())
-            group.create_task(self._keep_for_ever())
-            group.create_task(self._clock.run())
+    def duties(self) -> list[Coroutine[Any, Any, None]]:
+        """Return what has to be done beside all the time, until it is cancelled: what was asked is settled, and the
+        leases and the clock are kept. Where one of them ends, nothing will go on.
+        """
+        return [self._settler.settle_for_ever(), self._keep_for_ever(), self._clock.run()]
 
     async def poll(self, account_id: int, claims: Sequence[Claim]) -> None:
         """Ask about the claimed cards of one account, and hand on what came of it.

@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError
 from redis.exceptions import RedisError
 from structlog.contextvars import bound_contextvars
 
+from project.kit.cancelling import cancel_all
 from scheduler.polling import calling, holding, system_settings
 from scheduler.polling.carriers.base import Busy, CarrierError
 from scheduler.polling.gateways import Access, Gateways
@@ -73,10 +74,8 @@ class Sender:
     async def stop(self) -> None:
         """End what is in work: what was not begun is given back, and what was is found by its lease."""
         tasks = dict(self._in_work)
-        for task in tasks:
-            task.cancel()
         if tasks:
-            await asyncio.wait(tasks)
+            await cancel_all(tasks)
             await self._put_off(list(tasks.values()), timedelta())
 
     # --- one operation -----------------------------------------------------------------------------------------

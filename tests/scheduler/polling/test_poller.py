@@ -1,5 +1,6 @@
 """A poller with a real Redis, real rows and a carrier over HTTP: what it holds, what it lets go, what it survives."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from scheduler.polling import poller as poller_module
 from scheduler.polling.carriers.simulator import AccountPlan, Fault, FaultKind, RunningCarrier, simulated_carrier
 from scheduler.polling.engine import Engine
 from scheduler.polling.gateways import Gateways
+from scheduler.polling.leases import Leases
 from scheduler.polling.models import Card, CardCheck, CarrierAccount
 from scheduler.polling.outcomes import Polled, Settled
 from scheduler.polling.params import SHARED_QUEUE
@@ -276,6 +278,27 @@ def test_case_26_a_poller_whose_loop_has_ended_gives_back_what_it_holds_and_says
     assert ended.wait(60)
     engine.stop()
     assert (counts(account).running, counts(account).due) == (0, 3)
+    assert capacity.of_queues(connecting.client(), [SHARED_QUEUE]) == {SHARED_QUEUE: 0}
+
+
+def test_a_poller_stops_also_when_what_it_does_all_the_time_misses_that_it_is_cancelled(
+    carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed: list[bool] = []
+
+    async def keep(_: Leases) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if missed:
+                raise
+            missed.append(True)
+
+    monkeypatch.setattr(Leases, "keep", keep)
+    with poller() as engine:
+        engine.submit((account := make_fleet(carrier, cards=3)).pk, claimed(account))
+        wait_until(lambda: counts(account).finished == 3, "the cards to be settled")
+    assert missed
     assert capacity.of_queues(connecting.client(), [SHARED_QUEUE]) == {SHARED_QUEUE: 0}
 
 
