@@ -10,6 +10,7 @@ import pytest
 from celery import current_app
 from django.test import TransactionTestCase
 
+from project.kit.collecting import collect_rarely
 from project.services import PostgreSQL, Redis
 from tests.flushing import delete_all_rows
 from tests.processes import Processes
@@ -21,6 +22,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Spare thousands of tests, and all that they import, from being looked through for rubbish again and again."""
+    collect_rarely()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -50,4 +50,5 @@ if runs_tests():
 
 from project.settings import *  # noqa: E402, F403 - only now there is something to read
 
+WHITENOISE_AUTOREFRESH = True  # the files are looked for when one is asked for, not by each client of a test
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
