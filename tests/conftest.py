@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from celery import current_app
 from django.test import TransactionTestCase
+from django.utils import translation
 
 from project.kit.collecting import collect_rarely
 from project.services import PostgreSQL, Redis
@@ -80,6 +81,13 @@ def _the_projects_own_logging() -> Iterator[None]:
     before = logging.root.handlers[:]
     yield
     logging.root.handlers[:] = before
+
+
+@pytest.fixture(autouse=True)
+def _the_projects_own_language() -> Iterator[None]:
+    """No test leaves another language behind: a request for a page activates its reader's for the whole thread."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture
