@@ -21,7 +21,7 @@ SWITCHES = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disab
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They all take more than about five seconds."""
+    """They are all slow: a browser takes its time."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slow)

@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from tests.deploy.documents import EMPTY, documented, environment, manage, read_by_the_code
 
 ASK = """
@@ -44,12 +46,14 @@ SAID_OF_HOLES = {
 FOR_DEPLOYMENT = ("check", "--deploy", "--fail-level", "WARNING")
 
 
+@pytest.mark.slow
 def test_the_documented_environment_passes_djangos_checks_for_production() -> None:
     checked = manage(*FOR_DEPLOYMENT, **environment())
     assert (checked.returncode, checked.stderr) == (0, "")
     assert checked.stdout == "System check identified no issues (0 silenced).\n"
 
 
+@pytest.mark.slow
 def test_holes_are_named_and_do_not_pass() -> None:
     checked = manage(*FOR_DEPLOYMENT, **environment() | HOLES)
     assert checked.returncode == 1

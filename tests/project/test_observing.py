@@ -124,6 +124,7 @@ def envelopes(receiver: Receiver) -> list[dict[str, Any]]:
     return [item for item in map(json.loads, lines) if "event_id" in item and "platform" in item]
 
 
+@pytest.mark.slow
 def test_sentry_is_told_of_errors_with_their_ids_and_without_secrets(receiver: Receiver) -> None:
     perform(ERRORS, SENTRY_DSN=f"http://public@{receiver.place}/7")
     request, task, logged = envelopes(receiver)
@@ -149,6 +150,7 @@ def spans_of(told: list[ResourceSpans]) -> list[Span]:
     return [span for each in told for scope in each.scope_spans for span in scope.spans]
 
 
+@pytest.mark.slow
 def test_a_collector_is_told_of_requests_tasks_and_queries_without_secrets(receiver: Receiver) -> None:
     perform(TRACES, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{receiver.place}")
     assert {path for path, _ in receiver.received} == {"/v1/traces"}

@@ -139,6 +139,7 @@ def test_lines_stand_behind_the_name_of_who_said_them_and_a_last_half_one_is_not
     assert re.search(r"talker +\| two\n", supervisor.said())
 
 
+@pytest.mark.slow
 def test_a_killed_process_starts_again_and_the_others_never_notice(supervised):
     supervisor = supervised(one="echo $$ > one; exec sleep 1000", two="echo $$ > two; exec sleep 1000")
     one, two = supervisor.pid("one"), supervisor.pid("two")
@@ -148,6 +149,7 @@ def test_a_killed_process_starts_again_and_the_others_never_notice(supervised):
     assert "one was killed by SIGKILL; it starts again in 1 s." in supervisor.said()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_leaves_in_its_group_is_killed_before_it_starts_again(supervised):
     supervisor = supervised(parent="sleep 1000 & echo $! > child; echo $$ > parent; wait")
     parent, child = supervisor.pid("parent"), supervisor.pid("child")

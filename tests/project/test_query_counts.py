@@ -42,6 +42,7 @@ def _queries(client: Client, address: str) -> int:
     return len(captured)
 
 
+@pytest.mark.slow
 def test_a_list_asks_as_often_for_ten_times_as_many_rows() -> None:
     def lists() -> list[str]:
         return [_address(model, "changelist") for model in admin.site._registry]
@@ -49,6 +50,7 @@ def test_a_list_asks_as_often_for_ten_times_as_many_rows() -> None:
     assert queries_over(FEW, lists) == queries_over(MANY, lists)
 
 
+@pytest.mark.slow
 def test_a_page_asks_as_often_for_ten_times_the_history() -> None:
     def pages() -> list[str]:
         return [_address(model, "change", key) for model in admin.site._registry for key in _a_key(model)]

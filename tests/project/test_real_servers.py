@@ -103,6 +103,7 @@ def test_a_pid_file_whose_number_now_belongs_to_another_program_is_survived(post
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")
+@pytest.mark.slow
 def test_servers_end_when_their_starter_is_killed(short_folder):
     script = (
         "import signal, sys; from pathlib import Path; from project.services import Services\n"

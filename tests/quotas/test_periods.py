@@ -137,6 +137,7 @@ def expected_resets(rule: ResetRule, clock: list[tuple[datetime, datetime]]) -> 
 @pytest.mark.parametrize(("zone", "day"), CHANGES)
 @settings(max_examples=25, deadline=None)
 @given(preset=presets, at=times | st.sampled_from([time(0), time(2), time(2, 30)]), rest=st.fixed_dictionaries(days))
+@pytest.mark.slow
 def test_resets_around_a_change_are_those_of_a_walk_minute_by_minute(
     zone: str, day: str, preset: Preset, at: time, rest: dict[str, int]
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_caller_whose_clock_is_behind_gains_nothing() -> None:
 
 
 @pytest.mark.parametrize(("amount", "seconds"), [(2000, 1), (6000, 1), (3, 1), (7, 300), (1, 3600)])
+@pytest.mark.slow
 def test_over_a_long_time_a_rate_never_gives_more_and_hardly_less(amount: int, seconds: int) -> None:
     """B26, B32: microseconds, and no drift."""
     quota = make_rate(10, amount=amount, seconds=seconds)

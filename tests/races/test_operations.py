@@ -144,6 +144,7 @@ def test_a_sender_that_lost_its_lease_while_it_asked_cannot_undo_what_was_decide
 # --- pollers -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_message_that_comes_twice_and_to_two_pollers_changes_the_card_once(
     carrier: RunningCarrier, mailbox: Mailbox
 ) -> None:

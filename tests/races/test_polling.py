@@ -107,6 +107,7 @@ def test_several_dispatchers_at_once_claim_each_card_once_each_account_once_a_se
     assert Counter(claim.account_id for claim in claims)[limited.pk] == 7
 
 
+@pytest.mark.slow
 def test_case_17_what_a_dispatcher_sends_that_stood_still_beyond_its_second_is_refused(
     carrier: RunningCarrier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ def test_case_26_what_a_dispatcher_had_claimed_that_failed_amid_its_round_is_cla
     assert carrier.stats()["calls"] == {"status": 100, "usage": 100}
 
 
+@pytest.mark.slow
 def test_case_13_a_poller_that_was_busy_for_longer_than_its_lease_asks_no_further_and_its_results_are_refused(
     carrier: RunningCarrier,
 ) -> None:

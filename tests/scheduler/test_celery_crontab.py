@@ -193,6 +193,7 @@ def drawn(text: str, zone: str = "UTC") -> crontab:
 
 @settings(max_examples=120, deadline=None)
 @given(text=CRONTABS)
+@pytest.mark.slow
 def test_whatever_celery_reads_is_due_at_the_same_instants_for_a_year_or_is_refused(text: str) -> None:
     schedule = drawn(text)
     try:

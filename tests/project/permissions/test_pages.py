@@ -64,6 +64,7 @@ def there_is(model: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("role", ROLES)
+@pytest.mark.slow
 def test_each_page_and_each_action_is_for_those_who_may(role: str) -> None:
     comes = visitor(role)
     furnish(comes.user or User.objects.create(username="ann"), now=database_now())

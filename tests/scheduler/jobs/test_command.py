@@ -206,6 +206,7 @@ class TestSurroundings:
         assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_a_silent_command_costs_its_worker_almost_no_processor_time(runs: Runs) -> None:
     began, spent = time.monotonic(), time.process_time()
     shell(runs, "sleep 3")

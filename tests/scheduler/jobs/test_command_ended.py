@@ -4,6 +4,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from project.kit.clock import database_now
 from scheduler import operations
 from scheduler.models import TaskRun
@@ -31,6 +33,7 @@ class TestEveryEndTakesTheWholeFamily:
     def family(self, runs: Runs, folder: Path, **columns: object) -> TaskRun:
         return runs.open("command", {"command": STUBBORN_FAMILY, "cwd": str(folder)}, **columns)
 
+    @pytest.mark.slow
     def test_a_cancel_ends_it(self, runs: Runs, tmp_path: Path) -> None:
         run = self.family(runs, tmp_path)
 
@@ -42,6 +45,7 @@ class TestEveryEndTakesTheWholeFamily:
             assert runs.execute(run).state == RunState.CANCELLED
         assert [pid for pid in pids_in(tmp_path / "pids", 3) if is_alive(pid)] == []
 
+    @pytest.mark.slow
     def test_a_timeout_ends_it_before_the_worker_has_to_kill(self, runs: Runs, tmp_path: Path) -> None:
         executed = runs.execute(self.family(runs, tmp_path, timeout_seconds=1))
 
@@ -49,6 +53,7 @@ class TestEveryEndTakesTheWholeFamily:
         assert executed.attempt.error == "The attempt took longer than its timeout of 1 s."
         assert [pid for pid in pids_in(tmp_path / "pids", 3) if is_alive(pid)] == []
 
+    @pytest.mark.slow
     def test_a_stopping_worker_ends_it_and_hands_it_back(self, runs: Runs, tmp_path: Path) -> None:
         run = self.family(runs, tmp_path)
 

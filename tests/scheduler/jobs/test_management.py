@@ -145,6 +145,7 @@ def test_one_that_prints_gives_way_to_a_cancel(runs: Runs, probe: type[Probe]) -
     assert executed.state == RunState.CANCELLED, executed.everything
 
 
+@pytest.mark.slow
 def test_printing_amid_its_transaction_locks_no_row_and_breaks_nothing(runs: Runs, probe: type[Probe]) -> None:
     seen: list[str] = []
 

@@ -35,6 +35,7 @@ def our_session() -> int:
         return int(cursor.fetchone()[0])
 
 
+@pytest.mark.slow
 def test_a_command_outlives_a_restart_of_the_database(runs: Runs, tmp_path: Path) -> None:
     command = "echo $$ >> pids; while [ ! -e go ]; do sleep 0.05; done; echo end"
     run = runs.open("command", {"command": command, "cwd": str(tmp_path)})

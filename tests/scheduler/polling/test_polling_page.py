@@ -98,6 +98,7 @@ def test_the_credentials_are_those_of_the_simulated_carrier() -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("redis")
+@pytest.mark.slow
 def test_the_example_imports_its_cards_asks_about_them_and_finds_what_the_page_shows(
     account: CarrierAccount, carrier: RunningCarrier, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
