@@ -260,7 +260,9 @@ def test_each_verb_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_books_that_fit_are_verified_and_one_that_does_not_is_named(shell: Shell) -> None:
     quota = make_quota(1000, used=10, key="sms")
-    assert shell.says("quota", "verify") == "The books of 1 quotas are right: each ledger's sum is its balance."
+    assert shell.says("quota", "verify") == "The books of 1 quota are right: each ledger's sum is its balance."
+    make_quota(5)
+    assert shell.says("quota", "verify").startswith("The books of 2 quotas are right")
     Quota.objects.filter(pk=quota.pk).update(used=11)
     assert "“sms”" in shell.says("quota", "verify", status=3)
     assert shell.values("quota", "verify", status=3)["faults"]

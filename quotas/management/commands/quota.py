@@ -146,9 +146,8 @@ def _verify(options: dict[str, Any], now: datetime) -> Told:
     count = Quota.objects.count()
     if faults:
         return Told(faults, {"quotas": count, "faults": faults}, Status.NOT_WELL)
-    return Told(
-        [f"The books of {count:,} quotas are right: each ledger's sum is its balance."], {"quotas": count, "faults": []}
-    )
+    said = f"The books of {count:,} quota{'s' * (count != 1)} are right: each ledger's sum is its balance."
+    return Told([said], {"quotas": count, "faults": []})
 
 
 # --- to do -----------------------------------------------------------------------------------------------------
