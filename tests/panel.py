@@ -1,6 +1,5 @@
 """People at the control panel: who they are, what they may, what they are asked, and what they are shown."""
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.db import connection
 from django.http import HttpResponse
@@ -16,21 +15,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-_numbers = itertools.count(1)
+from tests.people import user_with
 
 
 def chief(**options: Any) -> Client:
     """Log in somebody who may do everything."""
-    return logged_in(User.objects.create_superuser(f"chief {next(_numbers)}"), **options)
+    return logged_in(user_with(is_staff=True, is_superuser=True), **options)
 
 
 def colleague(*permissions: str, **options: Any) -> Client:
     """Log in somebody of the staff with these permissions (`app.codename`), and no others."""
-    user = User.objects.create_user(f"colleague {next(_numbers)}", is_staff=True)
-    for permission in permissions:
-        app, codename = permission.split(".")
-        user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
-    return logged_in(user, **options)
+    return logged_in(user_with(*permissions, is_staff=True), **options)
 
 
 def logged_in(user: User, **options: Any) -> Client:

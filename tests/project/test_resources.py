@@ -13,7 +13,8 @@ from django.test import Client
 from project.kit.api.models import ApiToken
 from project.kit.clock import database_now
 from tests.alerts.admin.desk import make_alert
-from tests.kit.api.caller import Program, chief, chiefs_program, problem_of, program, token_of, user_with
+from tests.kit.api.caller import Program, chief, chiefs_program, problem_of, program, token_of
+from tests.people import user_with
 
 pytestmark = pytest.mark.django_db
 

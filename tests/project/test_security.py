@@ -11,8 +11,9 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from pytest_django import Settings
 
-from tests.kit.api.caller import token_of, user_with
+from tests.kit.api.caller import token_of
 from tests.panel import chief
+from tests.people import user_with
 from tests.project.metrics.scraping import ADDRESS, TOKEN
 
 ROOT = Path(__file__).resolve().parents[2]

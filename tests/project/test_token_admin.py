@@ -14,8 +14,9 @@ from django.urls import reverse
 from project.kit.api import tokens
 from project.kit.api.models import ApiToken
 from project.kit.clock import database_now
-from tests.kit.api.caller import Program, chief, problem_of, token_of, user_with
+from tests.kit.api.caller import Program, chief, problem_of, token_of
 from tests.panel import asked_by
+from tests.people import user_with
 
 pytestmark = pytest.mark.django_db
 

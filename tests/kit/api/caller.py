@@ -1,11 +1,10 @@
 """Programs and people that call the API in tests."""
 
-import itertools
 import json
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
@@ -14,17 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from project.kit.api import tokens
 from project.kit.api.models import ApiToken
 from project.kit.clock import database_now
-
-_numbers = itertools.count(1)
-
-
-def user_with(*permissions: str, **fields: Any) -> User:
-    """Make a user who has these permissions, each as `app.codename`."""
-    user = User.objects.create_user(f"user {next(_numbers)}", **fields)
-    for permission in permissions:
-        app, codename = permission.split(".")
-        user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
-    return user
+from tests.people import user_with
 
 
 def chief() -> User:

@@ -14,7 +14,8 @@ from project.kit.api import tokens
 from project.kit.api.models import ApiToken
 from project.kit.clock import database_now
 from tests.alerts.admin.desk import make_alert
-from tests.kit.api.caller import Program, chief, problem_of, token_of, user_with
+from tests.kit.api.caller import Program, chief, problem_of, token_of
+from tests.people import user_with
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,8 @@ from pytest_django import Settings
 
 from project.metrics import collecting
 from project.metrics.views import NEEDED
-from tests.kit.api.caller import problem_of, token_of, user_with
+from tests.kit.api.caller import problem_of, token_of
+from tests.people import user_with
 from tests.project.metrics.scraping import ADDRESS, TOKEN
 
 pytestmark = pytest.mark.django_db
