@@ -74,13 +74,13 @@ _QUIET_CHARGE_OF_ONE = Statement(
     f"  WHERE key = %(key)s AND ancestors = '{{}}' AND {_IS_QUIET} AND {_IS_UNADMITTED} RETURNING id)"
     f" {_ENTER} id, id FROM charged"
 )
-# The links are locked in the order of their ids, and what is tested is what was locked.
+# The links are locked in the order of their ids, and what is tested is what was locked. None of them can be gone.
 _QUIET_CHARGE = Statement(
     "WITH leaf AS (SELECT id, ancestors || id AS chain FROM quotas_quota WHERE key = %(key)s),"  # noqa: S608
     " link AS (SELECT quota.* FROM quotas_quota AS quota, leaf WHERE quota.id = ANY(leaf.chain)"
     "  ORDER BY quota.id FOR UPDATE OF quota),"
-    " fits AS (SELECT FROM link, leaf HAVING count(*) = max(cardinality(leaf.chain)) AND bool_and("
-    f"  (link.id <> leaf.id OR link.ancestors || link.id = leaf.chain) AND {_IS_QUIET})),"
+    " fits AS (SELECT FROM link, leaf"
+    f"  HAVING bool_and((link.id <> leaf.id OR link.ancestors || link.id = leaf.chain) AND {_IS_QUIET})),"
     f" unadmitted AS (SELECT FROM fits WHERE {_IS_UNADMITTED}),"
     " charged AS (UPDATE quotas_quota AS quota"
     "  SET used = quota.used + %(amount)s, spent_total = quota.spent_total + %(amount)s"

@@ -9,7 +9,10 @@ import pytest
 
 from tests.mutations.trying import Trying
 
-NAMES = ("transitions", "firing", "launching", "claiming", "charging", "evaluating", "resuming")
+NAMES = (
+    *("transitions", "firing", "launching", "claiming", "charging", "evaluating", "resuming"),
+    *("order", "limiter", "turns"),
+)
 # The settings by name, for importing the project has named others; and who waits for each other so long is noticed.
 OPTIONS = ("--ds=tests.settings", "-q", "-m", "not slow", "-o", "timeout=60")
 

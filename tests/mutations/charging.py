@@ -43,7 +43,6 @@ SUBJECT = Subject(
         _quick(" AND ancestors = '{{}}'", ""),
         _quick("ORDER BY quota.id FOR UPDATE OF quota", "FOR UPDATE OF quota"),
         _quick("ORDER BY quota.id FOR UPDATE OF quota", "ORDER BY quota.id"),
-        _quick("count(*) = max(cardinality(leaf.chain)) AND ", ""),
         _quick("(link.id <> leaf.id OR link.ancestors || link.id = leaf.chain) AND ", ""),
         _quick("transaction.atomic() if connection.in_atomic_block else nullcontext()", "nullcontext()"),
         # charged

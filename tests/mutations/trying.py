@@ -1,7 +1,7 @@
 """Try mutations within one session of pytest: each in a fork, which has all modules loaded and the database made.
 
-Functions of a mutated file get the new code, constants the new value; so nothing has to be imported anew, which would
-take longer than the tests.
+Functions of a mutated file get the new code, constants the new value, and scripts the new text; so nothing has to be
+imported anew, which would take longer than the tests.
 """
 
 import inspect
@@ -18,6 +18,8 @@ import pytest
 from django.db import connections
 
 from project.kit.prepared import Statement
+from quotas.ratelimit import limiter
+from scheduler.polling.queue import queue
 from tests.mutations import Mutation, Subject
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +103,20 @@ def _mutated(mutation: Mutation) -> str:
 
 
 def _mutate(file: str, text: str) -> None:
+    if file.endswith(".lua"):
+        _rescript((ROOT / file).read_text(), text)
+    else:
+        _recode_all(file, text)
+
+
+def _rescript(old: str, new: str) -> None:
+    """Let the scripts that contain this text, their own or what stands before several, be sent with the new one."""
+    for scripts in (queue.SCRIPTS, limiter.SCRIPTS):
+        scripts |= {name: script.replace(old, new) for name, script in scripts.items()}
+    queue.HASHES |= queue.hashes(queue.SCRIPTS)
+
+
+def _recode_all(file: str, text: str) -> None:
     module = sys.modules[file.removesuffix(".py").replace("/", ".")]
     mutated = ModuleType(module.__name__)
     exec(compile(text, file, "exec"), mutated.__dict__)  # noqa: S102 - the point of it

@@ -65,6 +65,22 @@ def test_it_rises_only_above_the_threshold_and_at_once_after_what_a_person_decid
     assert verdict_of(quota) == Verdict.SUFFICIENT
 
 
+def test_what_time_has_brought_back_is_told_as_that_whatever_is_done_when_it_is_noticed() -> None:
+    daily, rate = make_daily(10), make_rate(10, seconds=60, stable_seconds=0)
+    for quota in (daily, rate):
+        spend(quota, 10)
+    charging.set_limit(daily.key, 20, now=NOW + DAY)
+    spend(rate, 1, now=NOW + HOUR)
+    assert (edges_of(daily), edges_of(rate)) == (["reset"], ["refill"])
+
+
+def test_what_a_person_gives_is_told_as_that_though_a_rate_has_refilled_a_little_meanwhile() -> None:
+    rate = make_rate(100, seconds=600)
+    spend(rate, 100)
+    charging.set_limit(rate.key, 1000, now=NOW + HOUR)
+    assert edges_of(rate) == ["limit_change"]
+
+
 def test_staying_sufficient_writes_nothing() -> None:
     quota = make_quota(100)
     spend(quota, 100)

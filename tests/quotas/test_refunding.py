@@ -101,13 +101,14 @@ def test_a_refund_of_what_was_spent_before_the_provider_spoke_does_not_add_to_wh
 def test_what_an_attempt_did_not_use_is_given_back_once() -> None:
     parent, leaf, other = make_family()
     at = [NOW + number * SECOND for number in range(4)]
-    spend(leaf, 10, owner="run:1", attempt=1, refund_on_failure=True, now=at[0])
+    spend(leaf, 5, owner="run:1", attempt=1, refund_on_failure=True, now=at[0])
+    spend(leaf, 5, owner="run:1", attempt=1, refund_on_failure=True, now=at[1])
     spend(leaf, 20, owner="run:1", attempt=1, refund_on_failure=True, now=at[2])
     spend(other, 5, owner="run:1", attempt=1, refund_on_failure=True, now=at[3])
     spend(leaf, 30, owner="run:1", attempt=1, now=at[3])  # not to be given back
     spend(leaf, 1, owner="run:1", attempt=2, refund_on_failure=True, now=at[3])
     spend(leaf, 2, owner="run:2", attempt=1, refund_on_failure=True, now=at[3])
-    ended = [("run:1", 1, at[1])]  # its last checkpoint: what came before is used
+    ended = [("run:1", 1, at[1])]  # its last checkpoint: what came until then is used
     assert [charging.refund_unused(ended, now=at[3]) for _ in range(3)] == [2, 0, 0]
     assert [now_is(quota).used for quota in (parent, leaf, other)] == [43, 43, 0]
     audit()

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from unittest import mock
 
@@ -21,6 +21,7 @@ from tests.quotas.factories import (
     HOUR,
     NOW,
     audit,
+    change_row,
     charged_to,
     granted,
     make_family,
@@ -108,11 +109,14 @@ def test_a_heartbeat_and_a_charge_of_the_same_owner_lock_its_admissions_in_the_s
     audit()
 
 
-def test_a_quick_charge_locks_the_links_of_its_chain_in_the_order_of_their_ids_wherever_they_lie() -> None:
+@pytest.mark.parametrize("way", [nullcontext, no_quick_way])
+def test_a_charge_locks_the_links_of_its_chain_in_the_order_of_their_ids_wherever_they_lie(
+    way: Callable[[], AbstractContextManager[None]],
+) -> None:
     parent, leaf, _ = make_family()
     while not _lies_behind(parent, leaf):
         Quota.objects.filter(pk=parent.pk).update(patience_seconds=F("patience_seconds") + 1)  # written anew elsewhere
-    with winner_holding(leaf):
+    with way(), winner_holding(leaf):
         charge = Background(partial(spend, leaf, 1))
         charge.wait_until_it_waits()
         with transaction.atomic(), pytest.raises(OperationalError, match="could not obtain lock"):
@@ -147,6 +151,18 @@ def test_a_charge_that_meets_a_quota_that_has_just_become_part_of_another_is_ent
             go_on.set()
             charge.result()
         assert now_is(parent).used == now_is(quota).used == 5
+    audit()
+
+
+def test_a_quick_charge_that_waited_for_a_quota_that_has_another_parent_by_now_is_entered_there() -> None:
+    parent, leaf, _ = make_family()
+    another = make_quota(100)
+    with winner_holding(leaf, then=partial(change_row, leaf, parent=another, ancestors=[another.pk])) as go_on:
+        charge = Background(partial(spend, leaf, 5))
+        charge.wait_until_it_waits()
+        go_on.set()
+        charge.result()
+    assert [now_is(quota).used for quota in (parent, another, leaf)] == [0, 5, 5]
     audit()
 
 

@@ -4,7 +4,7 @@ Both send any number of calls in one round trip. A call whose script the server 
 or flushed in between, is sent again with the script's text: nothing of it was done.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha1
 from pathlib import Path
@@ -117,8 +117,13 @@ def _text(name: str) -> str:
     return (FOLDER / f"{name}.lua").read_text()
 
 
+def hashes(scripts: Mapping[str, str]) -> dict[str, str]:
+    """Return under which hash a server keeps each script."""
+    return {name: sha1(text.encode(), usedforsecurity=False).hexdigest() for name, text in scripts.items()}
+
+
 SCRIPTS = {name: script(name) for name in NAMES}
-HASHES = {name: sha1(text.encode(), usedforsecurity=False).hexdigest() for name, text in SCRIPTS.items()}
+HASHES = hashes(SCRIPTS)
 
 
 def _sending(calls: Sequence[Call[Any]]) -> Sending:

@@ -67,6 +67,14 @@ def test_a_place_that_a_killed_poller_held_is_free_after_its_lease(monkeypatch: 
     assert with_redis(act) * 1000 >= float(str(score))
 
 
+def test_the_list_of_callers_goes_by_itself_where_all_of_them_were_killed() -> None:
+    async def act(redis: Redis) -> None:
+        async with AccountGate(None, Places(redis, KEY, 1), 1)():
+            assert 0 < await redis.pttl(KEY) <= calling.PLACE_LEASE_SECONDS * 1000
+
+    with_redis(act)
+
+
 def test_who_would_wait_too_long_for_a_place_is_told_and_takes_none() -> None:
     connecting.client().zadd(KEY, {"another": time.time() * 1000 + 60_000})
 
