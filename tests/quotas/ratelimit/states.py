@@ -14,10 +14,15 @@ SECOND = 1_000_000  # microseconds
 
 MOVE = """
 local by = tonumber(ARGV[1])
-local _, state = cmsgpack.unpack_one(redis.call('GET', KEYS[1]))
-state.now, state.token, state.slot = state.now - by, state.token - by, state.slot - by
-for _, pace in pairs(state.paces) do pace.next = pace.next - by end
-redis.call('SET', KEYS[1], cmsgpack.pack(state), 'KEEPTTL')
+local function moved(state)
+  state.now, state.token, state.slot = state.now - by, state.token - by, state.slot - by
+  for _, pace in pairs(state.paces) do pace.next = pace.next - by end
+  return cmsgpack.pack(state)
+end
+local text = redis.call('GET', KEYS[1])
+local ends, state = cmsgpack.unpack_one(text)
+local before = ends < 0 and '' or moved(cmsgpack.unpack(string.sub(text, ends + 1)))
+redis.call('SET', KEYS[1], moved(state) .. before, 'KEEPTTL')
 for at = 2, #KEYS do
   for index, slot in ipairs(redis.call('LRANGE', KEYS[at], 0, -1)) do
     redis.call('LSET', KEYS[at], index - 1, string.format('%.0f', tonumber(slot) - by))

@@ -43,6 +43,18 @@ def test_b30_a_clock_set_back_goes_on_even_where_nothing_is_booked(
     assert passes(limiter)
 
 
+def test_b30_after_a_clock_was_set_back_and_a_call_refused_a_slot_still_goes_back_to_where_it_was(
+    client: Redis, name: str
+) -> None:
+    limiter = Limiter(client, name, [Window(2, 1)])
+    _, second = limiter.book(), limiter.book()
+    set_clock_back(client, name, 3600)
+    assert not passes(limiter)
+    ahead = 3600 * SECOND
+    assert limiter.give_back(second._replace(token=second.token + ahead))
+    assert slot(limiter.book()) == slot(second) + ahead
+
+
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
