@@ -27,12 +27,10 @@ class Pace:
         Args:
             earliest: seconds before which each is not wanted, growing.
         """
-        slot = taken = 0
+        slot, taken = -self.seconds, 0  # so that the first may be wanted at once
         for seconds in earliest:
-            if seconds > slot:
-                slot, taken = seconds, 0
-            elif taken == self.cards:
-                slot, taken = slot + self.seconds, 0
+            if seconds > slot or taken == self.cards:
+                slot, taken = max(seconds, slot + self.seconds), 0
             taken += 1
             yield slot
 

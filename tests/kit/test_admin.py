@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from project.kit.admin import DASH, ObjectAction, absolute, badge, relative, span, when
+from project.kit.admin import DASH, ObjectAction, absolute, badge, relative, when
 from project.kit.zones import COOKIE, ViewerZone
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -21,28 +21,6 @@ def test_a_badge_is_text_in_a_colour() -> None:
 
 def test_a_badge_escapes_what_it_is_given() -> None:
     assert "<script>" not in badge("<script>", "red", '"><script>')
-
-
-@pytest.mark.parametrize(
-    ("length", "text"),
-    [
-        (timedelta(0), "0 s"),
-        (timedelta(milliseconds=300), "0.3 s"),
-        (9 * SECOND, "9 s"),
-        (40 * SECOND, "40 s"),
-        (MINUTE, "1 min"),
-        (90 * SECOND, "1 min 30 s"),
-        (10 * MINUTE + 30 * SECOND, "10 min"),
-        (HOUR, "1 h"),
-        (2 * HOUR + 5 * MINUTE, "2 h 5 min"),
-        (23 * HOUR + 59 * MINUTE, "23 h"),
-        (DAY + HOUR, "1 d 1 h"),
-        (DAY + MINUTE, "1 d"),
-        (400 * DAY + 5 * HOUR, "400 d"),
-    ],
-)
-def test_a_span_is_told_in_its_largest_units(length: timedelta, text: str) -> None:
-    assert span(length) == text
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,13 @@ def test_among_equals_the_least_recently_served_tenant_goes_first() -> None:
     assert keys(planned(queue, {CALLS: 3}, served=served)) == ["new", "b", "a"]
 
 
+def test_a_tenant_that_has_just_had_its_turn_goes_behind_the_one_served_last_before() -> None:
+    queue = [waiting(f"new{n}", {CALLS: 1}, tenant="new", minutes=9) for n in range(2)]
+    queue.append(waiting("known", {CALLS: 1}, minutes=1))
+
+    assert keys(planned(queue, {CALLS: 3}, served={"known": NOW})) == ["new0", "known", "new1"]
+
+
 def test_of_one_tenant_the_oldest_goes_first() -> None:
     queue = [waiting("younger", {CALLS: 1}, tenant="t"), waiting("older", {CALLS: 1}, tenant="t", minutes=2)]
 

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from project.kit.wall_clocks import quiet_until
 from scheduler import cron, launching, operations, quiet_hours, schedules
 from scheduler.models import Schedule, TaskRun
 from scheduler.states import RunState
@@ -26,7 +25,6 @@ from tests.scheduler.factories import (
     utc,
 )
 
-BERLIN = cron.zone("Europe/Berlin")
 NIGHT = {"quiet_from": time(22), "quiet_until": time(6)}
 MIDNIGHT = utc("2026-06-02 00:00")
 
@@ -36,65 +34,6 @@ def made_and_put_off(now: datetime, state: RunState = RunState.PENDING, **fields
     run = make_run(state, schedule=make_schedule(**fields), now=now)
     quiet_hours.put_off([launched(run, now=now)], now=now)
     return TaskRun.objects.get(pk=run.pk)
-
-
-# --- the window ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("window", "instant", "end"),
-    [
-        ((9, 17), "2026-06-01T09:00+02:00", "2026-06-01T17:00+02:00"),
-        ((9, 17), "2026-06-01T16:59:59.999999+02:00", "2026-06-01T17:00+02:00"),
-        ((9, 17), "2026-06-01T08:59:59.999999+02:00", None),
-        ((9, 17), "2026-06-01T17:00+02:00", None),
-        ((22, 6), "2026-06-01T21:59:59.999999+02:00", None),
-        ((22, 6), "2026-06-01T22:00+02:00", "2026-06-02T06:00+02:00"),
-        ((22, 6), "2026-06-02T00:00+02:00", "2026-06-02T06:00+02:00"),
-        ((22, 6), "2026-06-02T05:59:59.999999+02:00", "2026-06-02T06:00+02:00"),
-        ((22, 6), "2026-06-02T06:00+02:00", None),
-        ((0, 6), "2026-06-02T00:00+02:00", "2026-06-02T06:00+02:00"),
-        ((22, 0), "2026-06-01T23:00+02:00", "2026-06-02T00:00+02:00"),
-        ((22, 0), "2026-06-02T00:00+02:00", None),
-    ],
-)
-def test_a_window_holds_its_beginning_and_not_its_end_and_may_pass_midnight(
-    window: tuple[int, int], instant: str, end: str | None
-) -> None:
-    begins, ends = (time(hour) for hour in window)
-    assert quiet_until(begins, ends, BERLIN, utc(instant)) == (utc(end) if end else None)
-
-
-def test_an_end_that_the_clocks_leave_out_is_the_end_of_the_gap() -> None:
-    """On 29 March 2026 Berlin's clocks go from 02:00 to 03:00."""
-    gap_ends = utc("2026-03-29T03:00+02:00")
-    assert quiet_until(time(0), time(2, 30), BERLIN, utc("2026-03-29T01:59+01:00")) == gap_ends
-    assert quiet_until(time(0), time(2, 30), BERLIN, gap_ends) is None
-
-
-@pytest.mark.parametrize(
-    ("instant", "end"),
-    [
-        ("2026-10-25T02:29+02:00", "2026-10-25T02:30+02:00"),
-        ("2026-10-25T02:30+02:00", None),
-        ("2026-10-25T02:59+02:00", None),
-        ("2026-10-25T02:00+01:00", "2026-10-25T02:30+01:00"),  # the clocks show two again
-        ("2026-10-25T02:29+01:00", "2026-10-25T02:30+01:00"),
-        ("2026-10-25T02:30+01:00", None),
-    ],
-)
-def test_what_the_clocks_show_twice_is_quiet_twice_and_never_until_an_instant_that_has_passed(
-    instant: str, end: str | None
-) -> None:
-    assert quiet_until(time(1), time(2, 30), BERLIN, utc(instant)) == (utc(end) if end else None)
-
-
-def test_a_night_is_quiet_until_its_end_whatever_the_clocks_do_in_it() -> None:
-    for evening, morning in [
-        ("2026-03-28T23:00+01:00", "2026-03-29T06:00+02:00"),
-        ("2026-10-24T23:00+02:00", "2026-10-25T06:00+01:00"),
-    ]:
-        assert quiet_until(time(22), time(6), BERLIN, utc(evening)) == utc(morning)
 
 
 # --- runs that are due in it --------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def test_a_filling_f_after_19_digits_is_left_out() -> None:
         ("8986001234567890", "has 16 digits"),
         ("898600123456789012345", "has 21 digits"),
         ("8.98600123456789E+19", "A spreadsheet has rounded it"),
-        ("8986001234567890123X", "is no number"),
+        ("8986001234567890123X", "The ICCID “8986001234567890123X” is no number: write its 18 to 20 digits.$"),
         ("８９８６００１２３４５６７８９０１２３３", "is no number"),
         ("898600123456789012FF", "is no number"),
     ],

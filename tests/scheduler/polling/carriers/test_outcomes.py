@@ -66,6 +66,7 @@ ROWS: list[tuple[Codebook, int, dict[str, str], Any, str, Is | None, float | Non
     (JASPER, 200, {}, {"errorCode": None}, "usage", None, None),
     (JASPER, 200, {}, {"errorCode": ""}, "usage", None, None),
     # by the status alone
+    (UNKNOWN, 300, {}, b"", "usage", Is.MALFORMED, None),
     (UNKNOWN, 301, {"location": "http://169.254.169.254/"}, b"", "usage", Is.MALFORMED, None),
     (UNKNOWN, 302, {}, b"", "usage", Is.MALFORMED, None),
     (UNKNOWN, 304, {}, b"", "usage", Is.MALFORMED, None),
@@ -232,8 +233,56 @@ def test_how_long_to_wait_is_said_by_a_header_or_known_of_the_code(
     assert error.retry_after == expected
 
 
-def test_an_unknown_code_says_what_to_do_about_it() -> None:
-    error = judged(ONELINK, Answer(200, {}, b'{"status": "99999"}'), "usage")
+@pytest.mark.parametrize(
+    ("codebook", "status", "body", "says"),
+    [
+        (UNKNOWN, 300, b"", "leads on to another address, which is not followed (HTTP 300)"),
+        (UNKNOWN, 399, b"", "leads on to another address, which is not followed (HTTP 399)"),
+        (UNKNOWN, 400, b"", "does not take the request (HTTP 400)"),
+        (UNKNOWN, 405, b"", "does not take the request (HTTP 405)"),
+        (JASPER, 400, b'{"errorMessage": "Bad size"}', "does not take the request (HTTP 400: “Bad size”)"),
+        (JASPER, 500, b'{"errorCode": "30000001"}', "has an error of its own (HTTP 500, code 30000001)"),
+        (
+            ONELINK,
+            200,
+            b'{"status": "99999"}',
+            "answers with a code that the settings do not know: add it to their errors (HTTP 200, code 99999)",
+        ),
+    ],
+)
+def test_an_error_says_in_a_sentence_what_the_carrier_does(
+    codebook: Codebook, status: int, body: bytes, says: str
+) -> None:
+    error = judged(codebook, Answer(status, {}, body), "usage")
 
     assert error is not None
-    assert "add it to their errors" in error.sentence
+    assert error.sentence == f"carrier.example {says}."
+
+
+def test_where_the_carrier_gives_no_code_its_status_is_the_code() -> None:
+    error = judged(UNKNOWN, Answer(503), "usage")
+
+    assert error is not None
+    assert error.code == "503"
+
+
+# --- a part about one card -----------------------------------------------------------------------------------------
+
+
+def test_the_part_of_a_card_is_judged_by_its_code_at_the_endpoint() -> None:
+    judge = Judge(ONELINK, "carrier.example", Secrets())
+    part = {"status": "12010", "message": "no such card"}
+
+    judge.check_part({"status": "0"}, "usage")
+    with pytest.raises(CarrierError) as missing:
+        judge.check_part(part, "usage")
+    with pytest.raises(CarrierError) as cooling:
+        judge.check_part(part, "stop")
+
+    assert (missing.value.error_class, cooling.value.error_class) == (Is.CARD_MISSING, Is.COOLDOWN)
+    assert missing.value.sentence == "carrier.example does not know the card (HTTP 200, code 12010: “no such card”)."
+    assert missing.value.code == "12010"
+
+
+def test_a_part_without_a_code_says_no_failure() -> None:
+    Judge(ONELINK, "carrier.example", Secrets()).check_part({"usage": 5}, "usage")
