@@ -58,7 +58,8 @@ def read_instant(
         raise NotBelieved("is too long for a time")
     wait = _wait(said, unit)
     if wait is None:
-        wait = _absolute(said) - their_clock_ahead - received_at
+        # First the difference: by their clock, a date of the year 1 or 9999 would be beyond what a datetime holds.
+        wait = _absolute(said) - received_at - their_clock_ahead
     return received_at + _believable(wait)
 
 

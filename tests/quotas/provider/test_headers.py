@@ -112,6 +112,8 @@ MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1), timezones=st.
 @given(headers=st.dictionaries(NAMES | st.text(), VALUES), status=st.none() | st.integers(100, 599), now=MOMENTS)
 @example(headers={"Retry-After": "Fri, 31 Dec 9999 23:59:59 -2359"}, status=429, now=NOW)
 @example(headers={"X-RateLimit-Reset": "0001-01-01T00:00:00+23:59"}, status=429, now=NOW)
+@example(headers={"Date": "Wed, 09 Sep 2026 10:59:30 GMT", "Retry-After": "9999-12-31T23:59:59Z"}, status=429, now=NOW)
+@example(headers={"Date": "Wed, 09 Sep 2026 12:59:30 GMT", "Retry-After": "0001-01-01T00:00:00Z"}, status=429, now=NOW)
 @example(headers={"Date": "Mon, 01 Jan 0001 00:00:00 +2359", "Retry-After": str(10**9)}, status=429, now=NOW)
 def test_whatever_comes_is_read_without_a_crash_and_within_bounds(
     headers: dict[str, str], status: int | None, now: datetime
