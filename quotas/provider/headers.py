@@ -22,7 +22,7 @@ STRUCTURED = ("ratelimit", "ratelimit-policy")
 REFUSES = 429
 MAY_REFUSE = (403, REFUSES, 503)
 
-# Clocks that differ by less are taken for equal: an answer is under way for a while.
+# Clocks that differ by no more are taken for equal: an answer is under way for a while.
 CLOCK_TOLERANCE = timedelta(seconds=10)
 
 
@@ -43,7 +43,7 @@ def read_headers(
     fields = {name.lower(): value for name, value in headers.items()}
     doubts = Doubts()
     reader = Reader(received_at, doubts, _their_clock_ahead(fields, received_at))
-    windows = list(_windows(fields, reader))
+    windows = [without_contradiction(window, doubts) for window in _windows(fields, reader)]
     meant = tightest(found for found in windows if window in found.name)
     retry_at = max(_retries(fields, reader), default=None)
     limited = is_refusal(status, windows, retry_at)
@@ -99,12 +99,11 @@ def _windows(fields: Mapping[str, str], reader: Reader) -> Iterator[Window]:
     if PAIRS.fullmatch(fields.get("ratelimit", "")):
         yield from _by_pairs("ratelimit", fields["ratelimit"], reader)
     else:
-        for window in structured_windows(fields, reader):
-            yield without_contradiction(window, reader.doubts)
+        yield from structured_windows(fields, reader)
     yield from _by_name(fields, reader)
     for name in SHARES_IN:
         for used, limit in SHARE.findall(fields.get(name, "")):
-            yield without_contradiction(Window(name, limit=int(limit), used=int(used)), reader.doubts)
+            yield Window(name, limit=int(limit), used=int(used))
 
 
 def _by_name(fields: Mapping[str, str], reader: Reader) -> Iterator[Window]:
@@ -119,8 +118,7 @@ def _by_name(fields: Mapping[str, str], reader: Reader) -> Iterator[Window]:
         else:
             window = windows.setdefault(meaning.window, Window(meaning.window))
             _put(window, meaning.role, name, value, reader, meaning.unit)
-    for window in windows.values():
-        yield without_contradiction(window, reader.doubts)
+    yield from windows.values()
 
 
 def _by_pairs(name: str, value: str, reader: Reader) -> Iterator[Window]:
@@ -130,7 +128,7 @@ def _by_pairs(name: str, value: str, reader: Reader) -> Iterator[Window]:
             role = role_of(key)
             if role is not None:
                 _put(window, role, name, text, reader)
-        yield without_contradiction(window, reader.doubts)
+        yield window
 
 
 def _put(window: Window, role: Role, name: str, value: str, reader: Reader, unit: str = "s") -> None:

@@ -16,7 +16,7 @@ RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].*)?")
 HTTP_DATE = re.compile(r"[A-Za-z]{3,9},? .*[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*")
 # Tue Feb 16 2021 09:02:42 GMT+0100 (Central European Standard Time): how JavaScript shows a date
 SCRIPT_DATE = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([0-9]{1,2}) ([0-9]{4}) ([0-9:]{8}) (?:GMT|UTC)([+-][0-9]{4})?(?: \(.*\))?"
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([0-9]{1,2}) ([0-9]{4}) ([0-9:]{8}) (?:GMT|UTC)((?:[+-][0-9]{4})?)(?: \(.*\))?"
 )
 
 SECONDS_OF = {
@@ -40,9 +40,7 @@ class NotBelieved(ValueError):
     """The value makes no sense; the text ends the sentence “X said “…”, which …”."""
 
 
-def read_instant(
-    text: str, received_at: datetime, *, unit: str = "s", their_clock_ahead: timedelta = timedelta(0)
-) -> datetime:
+def read_instant(text: str, received_at: datetime, *, unit: str, their_clock_ahead: timedelta) -> datetime:
     """Return the instant that is meant, in UTC: from `received_at` (whatever is past already) to `LONGEST_WAIT` later.
 
     Args:
@@ -58,7 +56,8 @@ def read_instant(
         raise NotBelieved("is too long for a time")
     wait = _wait(said, unit)
     if wait is None:
-        wait = _absolute(said) - their_clock_ahead - received_at
+        # First the difference: by their clock, a date of the year 1 or 9999 would be beyond what a datetime holds.
+        wait = _absolute(said) - received_at - their_clock_ahead
     return received_at + _believable(wait)
 
 
@@ -76,9 +75,7 @@ def _wait(said: str, unit: str) -> timedelta | None:
         return _of_seconds(sum(_part(*found) for found in DURATION_PART.findall(said)))
     if not NUMBER.fullmatch(said):
         return None
-    number = Decimal(said)
-    if number < 0:
-        return timedelta(0)
+    number = max(Decimal(said), Decimal(0))  # what is said to be over is over
     return None if _since_1970(number) is not None else _of_seconds(number * SECONDS_OF[unit])
 
 
@@ -111,8 +108,8 @@ def _since_1970(number: Decimal) -> timedelta | None:
 
 def _rfc_3339(said: str) -> datetime:
     try:
-        return _in_utc(datetime.fromisoformat(said))
-    except (ValueError, OverflowError):
+        return _aware(datetime.fromisoformat(said))
+    except ValueError:
         raise NotBelieved("is no time") from None
 
 
@@ -124,15 +121,15 @@ def read_date(said: str) -> datetime:
     """
     script = SCRIPT_DATE.fullmatch(said)
     if script is not None:
-        month, day, year, clock, zone = script.groups("+0000")
+        month, day, year, clock, zone = script.groups()
         said = f"{day} {month} {year} {clock} {zone}"
     elif not HTTP_DATE.fullmatch(said):
         raise NotBelieved("is no time")
     try:
-        return _in_utc(parsedate_to_datetime(said))
+        return _aware(parsedate_to_datetime(said))
     except (ValueError, TypeError, IndexError, OverflowError):
         raise NotBelieved("is no time") from None
 
 
-def _in_utc(instant: datetime) -> datetime:
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+def _aware(instant: datetime) -> datetime:
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant

@@ -26,33 +26,32 @@ def structured_windows(fields: Mapping[str, str], reader: Reader) -> Iterator[Wi
     limits = dict(policies)
     for name, parameters in windows:
         yield Window(
-            f"ratelimit {name}".lower(),
+            name.lower(),
             limit=_amount("ratelimit-policy", limits.get(name, {}), "q", reader),
             remaining=_amount("ratelimit", parameters, "r", reader),
             resets_at=reader.instant("ratelimit", str(parameters["t"])) if "t" in parameters else None,
         )
     if not windows:
         for name, parameters in policies:
-            yield Window(f"ratelimit {name}".lower(), limit=_amount("ratelimit-policy", parameters, "q", reader))
+            yield Window(name.lower(), limit=_amount("ratelimit-policy", parameters, "q", reader))
 
 
 def _items(field: str, fields: Mapping[str, str], reader: Reader) -> list[tuple[str, Parameters]]:
-    """Return each item's name and parameters."""
+    """Return the name of each item's window, and its parameters."""
     text = fields.get(field, "")
     try:
-        listed = parse(text.encode("ascii")[:LONGEST_TEXT], tltype="list") if text else []
+        listed = parse(text.encode("ascii")[:LONGEST_TEXT], tltype="list")
     except (StructuredFieldError, UnicodeEncodeError):
         reader.doubts.note(field, text, "is no list of structured items")
         return []
-    return [_named(item) for item in cast(list[object], listed)]
+    return [_named(bare, parameters) for bare, parameters in cast(list[tuple[object, Parameters]], listed)]
 
 
-def _named(item: object) -> tuple[str, Parameters]:
+def _named(bare: object, parameters: Parameters) -> tuple[str, Parameters]:
     """Return the item as name and parameters; in draft 7 a policy has no name, only its limit."""
-    bare, parameters = item if isinstance(item, tuple) else (item, {})
     if isinstance(bare, int):
-        return "", {"q": bare, **parameters}
-    return str(bare), parameters
+        return "ratelimit", {"q": bare, **parameters}
+    return f"ratelimit {bare}", parameters
 
 
 def _amount(field: str, parameters: Parameters, name: str, reader: Reader) -> int | None:

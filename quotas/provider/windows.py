@@ -41,15 +41,19 @@ def tightest(windows: Iterable[Window]) -> Window:
     """Return the window that holds us back most.
 
     Of the empty ones it is the one that opens last, for all of them must; else the one of which the least share is
-    left; else the one that resets first.
+    left, of equal shares the smaller; where nobody says what is left, the one with the lowest limit; else the one that
+    resets first.
     """
     return min(windows, key=_tightness, default=Window())
 
 
-def _tightness(window: Window) -> tuple[int, Fraction, int, float]:
-    if window.is_empty:
-        return 0, Fraction(0), 0, -(window.resets_at or FAR_AWAY).timestamp()
+def _tightness(window: Window) -> tuple[float | Fraction, ...]:
     opens = (window.resets_at or FAR_AWAY).timestamp()
+    if window.is_empty:
+        return 0, -opens
     if window.remaining is not None:
-        return 1, Fraction(window.remaining, window.limit) if window.limit else Fraction(1), window.remaining, opens
-    return (2 if window.limit is not None else 3), Fraction(0), window.limit or 0, opens
+        share = Fraction(window.remaining, window.limit) if window.limit else 1
+        return 1, share, window.remaining, opens
+    if window.limit is not None:
+        return 2, window.limit, opens
+    return 3, opens
