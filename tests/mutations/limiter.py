@@ -91,10 +91,12 @@ SUBJECT = Subject(
         _back("for at = 2, #KEYS do", "for at = 2, 2 do"),
         # counted
         _left("if slot >= over then return count end", "if slot > over then return count end"),
-        _left("    state.slot = slot\n", ""),
+        _left(
+            "    state.slot = slot\n", "", accepted="of calls that count for one each no window's earliest goes back"
+        ),
         _left("      window.taken[#window.taken + 1] = slot\n", ""),
         _left("      if window.pace then move_on(window, slot, 1) end\n", ""),
         _left("if tick(state) then keep_clock(key, state, before) end", "tick(state)"),
-        _left("for count = 0, enough - 1 do", "for count = 0, enough do"),
+        _left("for count = 0, enough - 1 do", "for count = 0, enough do", accepted="both ways it says enough"),
     ),
 )

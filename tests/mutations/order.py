@@ -41,7 +41,7 @@ SUBJECT = Subject(
         _claim("math.min(most, limit - redis.call('ZCARD', RUNNING))", "most"),
         _claim("math.min(most, limit - redis.call('ZCARD', RUNNING))", "limit - redis.call('ZCARD', RUNNING)"),
         _claim("limit - redis.call('ZCARD', RUNNING)", "limit"),
-        _claim("if room <= 0 then", "if room < 0 then"),
+        _claim("if room <= 0 then", "if room < 0 then", accepted="without room both lanes are asked for no card"),
         _claim("and calls_left(10, 6, horizon, room * TYPES) or room * TYPES", "and room * TYPES or room * TYPES"),
         _claim("calls_left(10, 6, horizon, room * TYPES)", "calls_left(10, 6, horizon, room)"),
         _claim("'token', first_token + #chosen - 1", "'token', first_token"),

@@ -86,8 +86,9 @@ def test_keys_live_as_long_as_what_they_know_matters_the_state_longest(client: R
 
 def test_a_log_grows_no_further_than_its_window_needs(client: Redis, name: str) -> None:
     limiter = Limiter(client, name, [Window(50, MINUTE)])
-    slots(limiter, 400)
+    booked = slots(limiter, 400)
     _, log = keys_of(client, name)
+    assert {later - slot for slot, later in zip(booked, booked[50:], strict=False)} == {MINUTE * SECOND}
     assert 50 <= client.llen(log) <= 50 + 1 + 100
 
 

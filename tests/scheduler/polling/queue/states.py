@@ -9,10 +9,11 @@ from typing import Any
 
 from redis import Redis
 
-from scheduler.polling.queue import Card, Claim, Finish, Queue, Requested, Round, RoundState, Sight, calls
+from scheduler.polling.queue import Card, Claim, Finish, Queue, Requested, Round, RoundState, Sight, calls, limiter_name
 from scheduler.polling.queue.keys import NAMES, key_of, keys_of
 from scheduler.polling.queue.packing import MILLISECOND, instant
 from scheduler.polling.states import CheckType
+from tests.quotas.ratelimit import states as limiter_states
 
 REAL_NAME, USAGE, STATUS, PACKAGE = CheckType
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -59,8 +60,8 @@ def begin_second(client: Redis, account: int) -> None:
 
 
 def forget(client: Redis, account: int) -> None:
-    """Lose all that Redis has of an account."""
-    client.delete(*keys_of(account))
+    """Lose all that Redis has of an account, with what was booked for it."""
+    client.delete(*keys_of(account), *limiter_states.keys_of(client, limiter_name(account)))
 
 
 def kept(client: Redis, account: int) -> dict[str, Any]:

@@ -43,9 +43,9 @@ def test_cards_are_claimed_in_the_order_in_which_they_were_due(queue: Queue, acc
 def test_a_claim_says_what_is_due_and_what_failed(queue: Queue, account: int) -> None:
     now = server_now(queue._redis)
     due = {USAGE: now - SECOND, STATUS: now + HOUR, PACKAGE: now - HOUR}
-    put(queue, account, {5: due}, failures={STATUS: 3, PACKAGE: 7})
+    put(queue, account, {5: due}, failures={USAGE: 3, STATUS: 7})
     (only,) = claim(queue, account)
-    assert only == Claim(account, 5, only.token, (USAGE, PACKAGE), {REAL_NAME: 0, USAGE: 0, STATUS: 3, PACKAGE: 7})
+    assert only == Claim(account, 5, only.token, (USAGE, PACKAGE), {REAL_NAME: 0, USAGE: 3, STATUS: 7, PACKAGE: 0})
 
 
 def test_a_card_is_due_from_its_very_millisecond_on(queue: Queue, account: int) -> None:
@@ -61,7 +61,7 @@ def test_a_card_is_due_from_its_very_millisecond_on(queue: Queue, account: int) 
 def test_a_card_of_which_nothing_is_checked_is_in_the_queue_and_never_claimed(queue: Queue, account: int) -> None:
     put(queue, account, {1: {USAGE: None}})
     assert claimed(queue, account) == []
-    assert look(queue, account, 1).turn is None
+    assert (look(queue, account, 1).turn, counter(queue, account, "due")) == (None, 0)
     assert list(queue.cards(account)) == [1]
 
 
@@ -116,6 +116,11 @@ def test_a_round_takes_one_to_a_thousand_cards(account: int, most: int) -> None:
 def test_a_round_takes_as_many_cards_as_their_types_leave_calls_for(queue: Queue, account: int) -> None:
     put_due(queue, account, range(1, 11), types=(USAGE, STATUS))
     assert len(claim(queue, account, windows=[Window(6, 60)])) == 3
+
+
+def test_limits_that_leave_enough_calls_leave_the_round_as_it_is(queue: Queue, account: int) -> None:
+    put_due(queue, account, range(1, 5), types=(REAL_NAME, USAGE, STATUS, PACKAGE))
+    assert len(claim(queue, account, most=4, windows=[Window(1000, 60)])) == 4
 
 
 def test_the_last_card_may_need_more_calls_than_are_left_so_that_none_is_wasted(queue: Queue, account: int) -> None:

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from redis import Redis
 
-from scheduler.polling.queue import Queue, Round, calls
+from scheduler.polling.queue import Queue, Round, RoundState, calls
 from scheduler.polling.queue.keys import key_of
 from scheduler.polling.queue.packing import MILLISECOND, milliseconds
 from tests.scheduler.polling.queue.states import (
@@ -12,7 +12,9 @@ from tests.scheduler.polling.queue.states import (
     LEASE,
     SECOND,
     USAGE,
+    begin_second,
     claim,
+    claim_round,
     claimed,
     counter,
     finish,
@@ -22,6 +24,7 @@ from tests.scheduler.polling.queue.states import (
     put_due,
     release,
     renew,
+    request,
     server_now,
     start,
 )
@@ -123,6 +126,30 @@ def test_a_card_that_stands_too_early_gets_its_true_place(queue: Queue, account:
     client.zadd(key_of(account, "queue"), {1: 1})
     assert claimed(queue, account) == []
     assert look(queue, account, 1).turn == due
+
+
+def test_a_card_that_has_priority_too_early_has_it_when_it_was_asked_for(
+    queue: Queue, account: int, client: Redis
+) -> None:
+    put(queue, account, {1: {USAGE: server_now(client) + HOUR}})
+    request(queue, account, 1, delay=HOUR)
+    asked = look(queue, account, 1).priority
+    client.zadd(key_of(account, "priority"), {1: 1})
+    assert claimed(queue, account) == []
+    assert look(queue, account, 1).priority == asked is not None
+
+
+def test_a_card_of_which_nothing_else_is_known_leaves_the_order_which_then_lacks_another(
+    queue: Queue, account: int, client: Redis
+) -> None:
+    put_due(queue, account, [1, 2])
+    request(queue, account, 1)
+    client.hdel(key_of(account, "cards"), 1)
+    client.zrem(key_of(account, "queue"), 2)
+    assert claimed(queue, account) == []
+    assert [client.exists(key_of(account, name)) for name in ("queue", "priority", "asked")] == [0, 0, 0]
+    begin_second(client, account)
+    assert claim_round(queue, account).state is RoundState.NOT_READY
 
 
 def test_a_card_that_only_the_order_knows_leaves_it(queue: Queue, account: int, client: Redis) -> None:

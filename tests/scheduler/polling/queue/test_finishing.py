@@ -110,6 +110,14 @@ def test_many_cards_finish_at_once_each_on_its_own(queue: Queue, account: int) -
     assert counter(queue, account, "running") == 1
 
 
+def test_of_many_that_finish_at_once_each_is_counted_as_what_it_is(queue: Queue, account: int) -> None:
+    put_due(queue, account, [1, 2, 3])
+    finish(queue, (claims := claim(queue, account))[0])
+    due = {USAGE: server_now(queue._redis) + HOUR}
+    assert queue.ask(calls.finish(account, [Finish(each.card_id, each.token, due, {}) for each in claims])) == [0, 1, 1]
+    assert [counter(queue, account, name) for name in ("finished", "stale_finish")] == [3, 1]
+
+
 def test_of_a_card_that_finishes_twice_in_one_call_the_first_counts(queue: Queue, account: int) -> None:
     put_due(queue, account, [1])
     (only,) = claim(queue, account)

@@ -45,7 +45,7 @@ def test_a_request_changes_nothing_in_the_schedule(queue: Queue, account: int, c
     (only,) = claim(queue, account)
     finish(queue, only, due={})
     after = look(queue, account, card)
-    assert (after.due, after.turn) == (before.due, before.turn)
+    assert (after.due, after.turn, counter(queue, account, "asked")) == (before.due, before.turn, 0)
     assert claimed(queue, account) == []
 
 
