@@ -157,3 +157,29 @@ def test_a_card_that_only_the_order_knows_leaves_it(queue: Queue, account: int, 
     client.zadd(key_of(account, "priority"), {77: 1})
     assert claimed(queue, account) == [1]
     assert client.zcard(key_of(account, "priority")) == 0
+
+
+# --- without claiming -----------------------------------------------------------------------------------------------
+
+
+def test_draining_gives_back_what_nobody_holds_any_longer_and_claims_nothing(
+    queue: Queue, account: int, client: Redis
+) -> None:
+    put_due(queue, account, [1, 2, 3])
+    claim(queue, account, most=2)
+    let_pass(client, account, LEASE - SECOND)
+    assert queue.ask(calls.drain(account)) == 2
+    let_pass(client, account, SECOND)
+    assert queue.ask(calls.drain(account)) == 0
+    assert [counter(queue, account, name) for name in ("due", "running", "lease_expired")] == [3, 0, 2]
+
+
+def test_8_draining_gives_back_a_claim_whose_lease_was_lost_and_no_other(
+    queue: Queue, account: int, client: Redis
+) -> None:
+    put_due(queue, account, [1, 2])
+    _, second = claim(queue, account)
+    client.zrem(key_of(account, "running"), 1)
+    assert queue.ask(calls.drain(account)) == 1
+    assert [look(queue, account, card).token for card in (1, 2)] == [0, second.token]
+    assert claimed(queue, account) == [1]

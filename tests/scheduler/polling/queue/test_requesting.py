@@ -116,6 +116,19 @@ def test_a_scene_asks_for_a_card_again_only_after_its_cooldown(
     assert asks("page") == Requested.MERGED
 
 
+def test_the_cooldown_of_one_card_is_none_of_another(queue: Queue, account: int) -> None:
+    due = {USAGE: server_now(queue._redis) + HOUR}
+    put(queue, account, {1: due, 2: due})
+    asked = [request(queue, account, card, scene="page", cooldown=MINUTE) for card in (1, 2)]
+    assert asked == [Requested.ASKED, Requested.ASKED]
+
+
+def test_a_cooldown_that_was_taken_from_a_scene_cools_no_more(queue: Queue, account: int, card: int) -> None:
+    request(queue, account, card, scene="page", cooldown=MINUTE)
+    finish(queue, claim(queue, account)[0])
+    assert request(queue, account, card, scene="page") == Requested.ASKED
+
+
 def test_a_scene_without_a_cooldown_asks_as_often_as_it_likes(queue: Queue, account: int, card: int) -> None:
     for _ in range(2):
         assert request(queue, account, card, scene="paid") == Requested.ASKED

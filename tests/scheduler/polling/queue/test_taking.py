@@ -4,6 +4,7 @@ from redis import Redis
 
 from scheduler.polling.queue import Queue, calls
 from scheduler.polling.queue.keys import key_of
+from scheduler.polling.queue.packing import milliseconds
 from tests.scheduler.polling.queue.states import (
     LEASE,
     USAGE,
@@ -11,6 +12,8 @@ from tests.scheduler.polling.queue.states import (
     let_pass,
     look,
     put_due,
+    request,
+    server_now,
 )
 
 
@@ -51,6 +54,24 @@ def test_tokens_of_taken_cards_grow_with_those_of_claims(queue: Queue, account: 
     (only,) = claim(queue, account)
     one, other = take(queue, account, 2, 3)
     assert only.token < one < other
+
+
+def test_7_tokens_of_taken_cards_begin_above_those_of_the_rows_and_are_given_once(queue: Queue, account: int) -> None:
+    put_due(queue, account, [1])
+    highest = milliseconds(server_now(queue._redis)) * 1000 + 10**12  # of a server whose clock was ahead
+    queue.ask(calls.complete_rebuild(account, "second", highest))
+    assert take(queue, account, 2, 3) == [highest + 1, highest + 2]
+    (only,) = claim(queue, account)
+    assert [only.token, *take(queue, account, 4)] == [highest + 3, highest + 4]
+
+
+def test_a_card_that_was_asked_for_has_no_priority_while_it_is_taken(queue: Queue, account: int) -> None:
+    put_due(queue, account, [1])
+    request(queue, account, 1)
+    [token] = take(queue, account, 1)
+    assert look(queue, account, 1).priority is None
+    release(queue, account, 1, token)
+    assert look(queue, account, 1).priority is not None
 
 
 def test_a_card_that_is_not_polled_is_taken_all_the_same_and_the_order_stays_complete(
