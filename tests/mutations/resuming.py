@@ -26,6 +26,7 @@ SUBJECT = Subject(
         "tests/scheduler/test_holding_back.py",
         "tests/scheduler/test_quiet_hours.py",
         "tests/races/test_resuming.py",
+        "tests/races/test_runs.py",
     ),
     mutations=(
         # who waits

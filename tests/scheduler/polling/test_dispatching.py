@@ -108,6 +108,13 @@ def test_each_account_has_one_card_at_least_however_little_the_pollers_hold(
     assert [counts(account).running for account in accounts] == [1, 1, 1]
 
 
+def test_a_poller_that_says_nothing_any_longer_counts_no_more_and_is_forgotten(redis: Redis) -> None:  # noqa: F811
+    said = capacity._key("polling.card")
+    redis.hset(said, "the dead", "500 1")  # until the first second of 1970
+    assert capacity.of_queues(redis, ["polling.card"]) == {"polling.card": 1000}
+    assert redis.hkeys(said) == [b"poller"]
+
+
 def test_without_a_poller_nothing_is_claimed_and_that_is_said(sent: Sent, redis: Redis) -> None:  # noqa: F811
     capacity.say(redis, "polling.card", "poller", 0)
     account = fleet(5)
