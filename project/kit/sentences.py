@@ -23,5 +23,10 @@ def enumerated(names: Iterable[str]) -> str:
     return _("%(others)s and %(last)s") % {"others": ", ".join(others), "last": last} if others else last
 
 
+def counted(count: int, noun: str) -> str:
+    """Return how many there are of an English noun that takes an s: `1 run`, `1,200 runs`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def _behind(first: str, second: str) -> str:
     return _("%(sentence)s %(following)s") % {"sentence": first, "following": second}

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from django.core.management.base import CommandError
 
+from project.kit.sentences import counted
 from scheduler.admin.secret_params import masked
 from scheduler.cron import Cron, Interval, Once, Trigger
 from scheduler.importing.items import Item, Outcome
@@ -41,7 +42,7 @@ def zone_of(item: Item) -> str:
 def size(items: Iterable[Item], noun: str) -> str:
     """Return how many entries there are, as in "2 lines"; nothing for none."""
     count = sum(item.number is not None for item in items)
-    return f"{count} {noun}{'s' * (count != 1)}" if count else ""
+    return counted(count, noun) if count else ""
 
 
 def counts(items: Iterable[Item]) -> Counter[Outcome]:

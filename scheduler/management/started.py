@@ -55,11 +55,6 @@ def run_values(run: TaskRun) -> dict[str, Any]:
     }
 
 
-def runs_text(count: int) -> str:
-    """Return how many runs: `1 run`, `1,200 runs`."""
-    return f"{count:,} run{'s' * (count != 1)}"
-
-
 def _glance(run: TaskRun) -> Glance:
     run.refresh_from_db()
     says = _SHORT.get(RunState(run.state)) or (lambda run: explain_run(run, now=database_now()).answer)

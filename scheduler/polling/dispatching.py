@@ -14,6 +14,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from project.kit.parts import parts_of
+from project.kit.sentences import counted
 from scheduler.hints import publish, reached_broker
 from scheduler.polling import accounts, capacity, policy
 from scheduler.polling.accounts import Account
@@ -83,7 +84,7 @@ def _places(redis: Redis, asked: Sequence[Account]) -> _Places:
     for name, cards in capacity.of_queues(redis, by_queue).items():
         wanted = {account.id: accounts.borne(account.params, account.hold_count) for account in by_queue[name]}
         if not cards:
-            notes.append(f"No poller reads the queue {name}: the cards of {len(wanted)} accounts wait.")
+            notes.append(f"No poller reads the queue {name}: the cards of {counted(len(wanted), 'account')} wait.")
             continue
         if sum(wanted.values()) > cards:
             notes.append(f"The pollers of {name} hold {cards} cards, and its accounts want {sum(wanted.values())}.")

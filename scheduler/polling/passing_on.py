@@ -11,6 +11,7 @@ from datetime import datetime
 from redis import Redis
 from redis.exceptions import LockNotOwnedError
 
+from project.kit.sentences import counted
 from scheduler.polling import looks, passing_requests
 from scheduler.polling.queue.keys import PREFIX
 
@@ -29,7 +30,9 @@ def pass_on_due(redis: Redis, *, now: datetime) -> str:
         if not alone:
             return ""
         requests, looked = passing_requests.pass_on_all(redis, now=now), looks.pass_on(redis, now=now)
-    return f"{requests:,} requests and {looked:,} looks passed on." if requests or looked else ""
+    if not requests and not looked:
+        return ""
+    return f"{counted(requests, 'request')} and {counted(looked, 'look')} passed on."
 
 
 @contextmanager

@@ -20,6 +20,7 @@ SUBJECT = Subject(
         "tests/quotas/test_charging.py",
         "tests/quotas/test_quick_charges.py",
         "tests/quotas/test_refunding.py",
+        "tests/quotas/test_evaluating.py",
         "tests/quotas/test_rates.py",
         "tests/quotas/test_shadow_mode.py",
         "tests/quotas/test_warnings.py",
@@ -52,7 +53,7 @@ SUBJECT = Subject(
         _book("in self.links(leaf):\n            if not availability", "in [leaf]:\n            if not availability"),
         # locked
         _book("Quota.objects.select_for_update(skip_locked=skip_locked).filter", "Quota.objects.filter"),
-        _book('.order_by("pk")\n    return Books', "\n    return Books"),
+        _book('.order_by("pk")\n    return Books', "\n    return Books", "by the present plan they come in that order"),
         _book("if locked.chain == leaf.chain:", "if True:"),
         # given back
         _charge("if seen := _seen(quota, EntryKind.REFUND, charge_key, amount):", "if seen := None:"),

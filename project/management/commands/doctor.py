@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 from project import doctor
 from project.kit.commands import Status
 from project.kit.findings import Finding, Level
+from project.kit.sentences import counted
 
 MARKS = {Level.WELL: "ok", Level.WARNING: "warning", Level.TROUBLE: "TROUBLE"}
 
@@ -58,4 +59,4 @@ def _summary(counts: Counter[Level]) -> str:
 
 
 def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}" if count else ""
+    return counted(count, word) if count else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from project.kit import commands
 from project.kit.commands import Status, Told, actor
+from project.kit.sentences import counted
 from quotas import charging, defining, forecasting, prospects
 from quotas.admin import cells
 from quotas.amounts import check_amount, check_limit
@@ -146,7 +147,7 @@ def _verify(options: dict[str, Any], now: datetime) -> Told:
     count = Quota.objects.count()
     if faults:
         return Told(faults, {"quotas": count, "faults": faults}, Status.NOT_WELL)
-    said = f"The books of {count:,} quota{'s' * (count != 1)} are right: each ledger's sum is its balance."
+    said = f"The books of {counted(count, 'quota')} are right: each ledger's sum is its balance."
     return Told([said], {"quotas": count, "faults": []})
 
 

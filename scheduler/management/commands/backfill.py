@@ -7,10 +7,11 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db.models import Count, Q
 
+from project.kit.sentences import counted
 from scheduler.backfilling import cancel_backfill, open_backfill
 from scheduler.management.following import Glance, follow
 from scheduler.management.lookups import day, find_backfill, find_schedule
-from scheduler.management.started import add_wait, runs_text
+from scheduler.management.started import add_wait
 from scheduler.management.verbs import Status, Told, Verb, actor
 from scheduler.models import Backfill, TaskRun
 from scheduler.states import RunState
@@ -59,7 +60,9 @@ def _cancelled(options: dict[str, Any], now: datetime) -> Told:
     count = cancel_backfill(backfill, now=now, actor=actor(), reason=options["reason"])
     if not count:
         raise CommandError(f"Nothing is left of backfill {backfill.pk}: all of its runs have ended.")
-    sentence = f"Backfill {backfill.pk} is cancelled: {runs_text(count)}. What is running ends at its next checkpoint."
+    sentence = (
+        f"Backfill {backfill.pk} is cancelled: {counted(count, 'run')}. What is running ends at its next checkpoint."
+    )
     return Told([sentence], {**_values(backfill), "cancelled_runs": count})
 
 
@@ -82,7 +85,7 @@ def _told(backfill: Backfill, status: Status) -> Told:
     values = _values(backfill)
     sentence = (
         f"Backfill {backfill.pk} of “{backfill.schedule.name}”, {backfill.first_day} to {backfill.last_day}:"
-        f" {runs_text(values['runs'])}, {values['ended']} ended, {values['not_done']} of these not done."
+        f" {counted(values['runs'], 'run')}, {values['ended']} ended, {values['not_done']} of these not done."
     )
     return Told([sentence], values, status)
 

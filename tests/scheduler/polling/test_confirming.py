@@ -166,7 +166,7 @@ def test_the_next_look_is_asked_for_from_when_it_is_due(card: Card) -> None:
     request(card)
     clear_order(card)
     see(card, ASKED, "active")
-    assert scan(ASKED + 2 * SECOND) == "0 requests and 1 looks passed on."
+    assert scan(ASKED + 2 * SECOND) == "0 requests and 1 look passed on."
     assert the().asked_at == ASKED + MINUTE
     assert set(asked(card)) == {STATUS}
     assert scan(ASKED + 4 * SECOND) == ""
@@ -185,7 +185,7 @@ def test_a_look_that_did_not_come_is_asked_for_again(card: Card) -> None:
     request(card)
     clear_order(card)
     assert scan(ASKED + LATE) == ""
-    assert scan(ASKED + LATE + SECOND) == "0 requests and 1 looks passed on."
+    assert scan(ASKED + LATE + SECOND) == "0 requests and 1 look passed on."
     assert set(asked(card)) == {STATUS}
 
 

@@ -118,7 +118,7 @@ def test_a_poller_that_says_nothing_any_longer_counts_no_more_and_is_forgotten(r
 def test_without_a_poller_nothing_is_claimed_and_that_is_said(sent: Sent, redis: Redis) -> None:  # noqa: F811
     capacity.say(redis, "polling.card", "poller", 0)
     account = fleet(5)
-    assert round_().note == "No poller reads the queue polling.card: the cards of 1 accounts wait."
+    assert round_().note == "No poller reads the queue polling.card: the cards of 1 account wait."
     assert counts(account).running == 0
 
 

@@ -176,7 +176,7 @@ def test_what_redis_was_away_for_is_passed_on_by_the_next_scan(
     with away, django_capture_on_commit_callbacks(execute=True):
         request = ask([card])
     assert fresh(request).asked_at is None
-    assert scan() == "1 requests and 0 looks passed on."
+    assert scan() == "1 request and 0 looks passed on."
     assert fresh(request).outcome == {"asked": 1}
 
 
