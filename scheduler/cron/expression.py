@@ -66,7 +66,7 @@ class WallClock:
         return day.month in self.fields.months and self.fields.match_day(day)
 
     def _day_after(self, day: date) -> date | None:
-        last_year = min(day.year + _YEARS_AHEAD, date.max.year - 1)
+        last_year = day.year + _YEARS_AHEAD
         while day.year <= last_year:
             day += _DAY
             while day.month not in self.fields.months:
