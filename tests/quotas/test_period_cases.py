@@ -130,6 +130,12 @@ def test_b64_a_time_in_the_gap_is_the_end_of_the_gap_and_a_time_shown_twice_is_t
     assert period_at(ResetRule(Preset.DAY, zone, at), utc(instant)).start == utc(start)
 
 
+def test_b64_while_an_hour_is_repeated_the_reset_after_it_is_still_to_come() -> None:
+    period = period_at(ResetRule(Preset.DAY, "Europe/Berlin", time(3, 5)), utc("2026-10-25T02:15+01:00"))
+
+    assert period == Period(utc("2026-10-24T03:05+02:00"), utc("2026-10-25T03:05+01:00"))
+
+
 def test_b64_a_day_that_a_zone_left_out_has_no_period() -> None:
     rule = ResetRule(Preset.DAY, "Pacific/Apia")
     last_before = period_at(rule, utc("2011-12-29T12:00-10:00"))
