@@ -25,7 +25,7 @@ MACROS = {
     "@annually": "0 0 1 1 *",
 }
 # 29 February on a given weekday comes every 28 years, and every 40 around a century without a leap day.
-_YEARS_AHEAD = 41
+_YEARS_AHEAD = 40
 _DAY = timedelta(days=1)
 _ANY_DATE = datetime(2000, 1, 1)  # noqa: DTZ001 -- cronsim wants some date to begin with; only its fields are used
 
