@@ -10,7 +10,6 @@ rule of docs/daylight-saving.md:
 """
 
 from calendar import monthrange
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
@@ -232,10 +231,10 @@ class _Cron:
     expression: str
 
     def preceding(self, wall: datetime) -> datetime:
-        return _first(CronSim(self.expression, wall + _SECOND, reverse=True), self.expression)
+        return next(CronSim(self.expression, wall + _SECOND, reverse=True))
 
     def following(self, wall: datetime) -> datetime:
-        return _first(CronSim(self.expression, wall), self.expression)
+        return next(CronSim(self.expression, wall))
 
 
 def _latest_fixed(face: _Face, place: ZoneInfo, instant: datetime) -> datetime:
@@ -298,8 +297,8 @@ def _check_cron(expression: str) -> None:
     for (reader, name, values), field in zip(_CRON_PARTS, fields, strict=True):
         _check_field(reader, name, values, field)
     try:
-        _first(CronSim(expression, _MONDAY), expression)
-    except CronSimError as error:  # each field is right by itself: 31 April
+        next(CronSim(expression, _MONDAY))
+    except (CronSimError, StopIteration) as error:  # each field is right by itself: 31 April
         raise _never(expression) from error
 
 
@@ -315,13 +314,6 @@ def _check_field(reader: Field, name: str, values: str, field: str) -> None:
             )
             % {"name": gettext(name), "field": field, "values": gettext(values)},
         ) from error
-
-
-def _first(resets: Iterator[datetime], expression: str) -> datetime:
-    reset = next(resets, None)
-    if reset is None:  # none for fifty years
-        raise _never(expression)
-    return reset
 
 
 def _never(expression: str) -> RuleError:

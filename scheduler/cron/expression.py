@@ -25,7 +25,7 @@ MACROS = {
     "@annually": "0 0 1 1 *",
 }
 # 29 February on a given weekday comes every 28 years, and every 40 around a century without a leap day.
-_YEARS_AHEAD = 41
+_YEARS_AHEAD = 40
 _DAY = timedelta(days=1)
 _ANY_DATE = datetime(2000, 1, 1)  # noqa: DTZ001 -- cronsim wants some date to begin with; only its fields are used
 
@@ -66,7 +66,7 @@ class WallClock:
         return day.month in self.fields.months and self.fields.match_day(day)
 
     def _day_after(self, day: date) -> date | None:
-        last_year = min(day.year + _YEARS_AHEAD, date.max.year - 1)
+        last_year = day.year + _YEARS_AHEAD
         while day.year <= last_year:
             day += _DAY
             while day.month not in self.fields.months:

@@ -22,7 +22,7 @@ from scheduler.cron.errors import TriggerError
 from scheduler.cron.expression import WallClock, parse
 from scheduler.cron.zones import zone
 
-# Beyond these years nothing is due: there local times would leave the range of dates.
+# Beyond these years nothing is due: there local times, or a walk ahead, would leave the range of dates.
 _FIRST_YEAR, _LAST_YEAR = 2, 9900
 LONGEST_INTERVAL = 10 * 366 * 86_400
 

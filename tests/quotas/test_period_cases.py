@@ -102,6 +102,20 @@ def test_b64_a_change_of_half_an_hour_makes_one_hourly_period_shorter_or_longer(
     assert all(reset.astimezone(ZoneInfo(zone)).minute == minute for reset in found)
 
 
+@pytest.mark.parametrize(
+    ("instant", "start", "end"),
+    [
+        ("2026-03-29T03:30+02:00", "2026-03-29T00:00+01:00", "2026-03-29T04:00+02:00"),  # no clock shows 02:00
+        ("2026-10-25T02:30+01:00", "2026-10-25T02:00+01:00", "2026-10-25T04:00+01:00"),
+        ("2026-10-25T02:30+02:00", "2026-10-25T02:00+02:00", "2026-10-25T02:00+01:00"),
+    ],
+)
+def test_b64_every_two_hours_of_what_the_clock_shows_a_quota_begins_anew(instant: str, start: str, end: str) -> None:
+    rule = ResetRule(Preset.CRON, "Europe/Berlin", cron="0 */2 * * *")
+
+    assert period_at(rule, utc(instant)) == Period(utc(start), utc(end))
+
+
 @pytest.mark.parametrize(("zone", "day"), [case for case in CHANGES if case not in DAYS_LEFT_OUT])
 @pytest.mark.parametrize("at", [time(0), time(1, 30), time(2), time(2, 30), time(12)])
 def test_b64_a_daily_quota_resets_exactly_once_on_the_day_of_a_change(zone: str, day: str, at: time) -> None:
@@ -128,6 +142,12 @@ def test_b64_a_time_in_the_gap_is_the_end_of_the_gap_and_a_time_shown_twice_is_t
     zone: str, instant: str, at: time, start: str
 ) -> None:
     assert period_at(ResetRule(Preset.DAY, zone, at), utc(instant)).start == utc(start)
+
+
+def test_b64_while_an_hour_is_repeated_the_reset_after_it_is_still_to_come() -> None:
+    period = period_at(ResetRule(Preset.DAY, "Europe/Berlin", time(3, 5)), utc("2026-10-25T02:15+01:00"))
+
+    assert period == Period(utc("2026-10-24T03:05+02:00"), utc("2026-10-25T03:05+01:00"))
 
 
 def test_b64_a_day_that_a_zone_left_out_has_no_period() -> None:

@@ -100,6 +100,20 @@ def test_two_changes_of_a_zone_five_weeks_apart_are_both_found() -> None:
     assert list(changes(ZoneInfo("Africa/Casablanca"), *spring)) == [utc("2026-02-15T02:00Z"), utc("2026-03-22T02:00Z")]
 
 
+def test_a_period_holds_its_start_and_not_its_end() -> None:
+    period = period_at(ResetRule(Preset.DAY, "UTC"), utc("2026-06-10T12:00Z"))
+
+    assert period.start in period
+    assert period.end - timedelta(microseconds=1) in period
+    assert period.end not in period
+
+
+def test_the_next_question_about_a_period_needs_no_reckoning() -> None:
+    rule = ResetRule(Preset.MONTH, "Europe/Berlin", time(9, 15))
+
+    assert period_at(rule, utc("2026-06-10T12:00Z")) is period_at(rule, utc("2026-06-20T12:00Z"))
+
+
 # --- an oracle: the rule, applied minute by minute ---------------------------------------------------------------
 
 

@@ -28,6 +28,7 @@ DAILY = cron.cron("0 2 * * *", "UTC")
 def test_the_start_itself_is_included(starts: datetime, first: datetime) -> None:
     trigger = cron.bounded(DAILY, starts, None)
     assert trigger.next_after(NOW) == first
+    assert trigger.next_after(first) == first + DAY
     assert trigger.latest_until(first) == first
     assert trigger.latest_until(first - A_MOMENT) is None
 
