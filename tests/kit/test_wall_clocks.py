@@ -66,6 +66,10 @@ def test_a_change_at_the_beginning_of_what_is_looked_through_has_passed_and_one_
     assert last_change(BERLIN, SPRING, AUTUMN - SECOND) is None
 
 
+def test_the_last_change_may_have_been_in_an_earlier_year() -> None:
+    assert last_change(BERLIN, SPRING, utc("2027-01-15 00:00")) == AUTUMN
+
+
 # --- a daily window ------------------------------------------------------------------------------------------------
 
 
