@@ -1,19 +1,12 @@
 """Mutations of quotas.charging, of its quick way, and of the books under it: what fits, once, and what comes back."""
 
+from functools import partial
+
 from tests.mutations import Mutation, Subject
 
-
-def _charge(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("quotas/charging.py", old, new, accepted)
-
-
-def _quick(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("quotas/quick_charges.py", old, new, accepted)
-
-
-def _book(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("quotas/books.py", old, new, accepted)
-
+_charge = partial(Mutation, "quotas/charging.py")
+_quick = partial(Mutation, "quotas/quick_charges.py")
+_book = partial(Mutation, "quotas/books.py")
 
 SUBJECT = Subject(
     tests=(

@@ -1,11 +1,10 @@
 """Mutations of scheduler.polling.operations.claiming: who sends an operation to the carrier, and how many at once."""
 
+from functools import partial
+
 from tests.mutations import Mutation, Subject
 
-
-def _claim(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/polling/operations/claiming.py", old, new, accepted)
-
+_claim = partial(Mutation, "scheduler/polling/operations/claiming.py")
 
 SUBJECT = Subject(
     tests=(

@@ -1,11 +1,10 @@
 """Mutations of quotas.evaluating: when a quota is sufficient, when that is an edge, and when it is looked at again."""
 
+from functools import partial
+
 from tests.mutations import Mutation, Subject
 
-
-def _judge(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("quotas/evaluating.py", old, new, accepted)
-
+_judge = partial(Mutation, "quotas/evaluating.py")
 
 SUBJECT = Subject(
     tests=(

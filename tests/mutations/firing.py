@@ -1,19 +1,12 @@
 """Mutations of scheduler.firing and what it writes with: which instant fires, and what keeps it from opening a run."""
 
+from functools import partial
+
 from tests.mutations import Mutation, Subject
 
-
-def _fire(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/firing.py", old, new, accepted)
-
-
-def _open(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/opening.py", old, new, accepted)
-
-
-def _write(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/fires.py", old, new, accepted)
-
+_fire = partial(Mutation, "scheduler/firing.py")
+_open = partial(Mutation, "scheduler/opening.py")
+_write = partial(Mutation, "scheduler/fires.py")
 
 SUBJECT = Subject(
     tests=(

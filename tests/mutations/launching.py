@@ -1,11 +1,10 @@
 """Mutations of scheduler.launching: which due runs are leased, and when a hint counts as lost."""
 
+from functools import partial
+
 from tests.mutations import Mutation, Subject
 
-
-def _launch(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/launching.py", old, new, accepted)
-
+_launch = partial(Mutation, "scheduler/launching.py")
 
 SUBJECT = Subject(
     tests=(

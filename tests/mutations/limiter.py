@@ -1,15 +1,13 @@
 """Mutations of the scripts of quotas.ratelimit: which slot a call gets, when it is refused, and what is given back."""
 
 from collections.abc import Callable
+from functools import partial
 
 from tests.mutations import Mutation, Subject
 
 
 def _of(script: str) -> Callable[..., Mutation]:
-    def mutation(old: str, new: str, accepted: str = "") -> Mutation:
-        return Mutation(f"quotas/ratelimit/scripts/{script}.lua", old, new, accepted)
-
-    return mutation
+    return partial(Mutation, f"quotas/ratelimit/scripts/{script}.lua")
 
 
 _shared, _book, _back, _left = _of("shared"), _of("book"), _of("give_back"), _of("calls_left")

@@ -1,15 +1,13 @@
 """Mutations of the scripts of scheduler.polling.queue: who claims which cards, for how long, and what ends a claim."""
 
 from collections.abc import Callable
+from functools import partial
 
 from tests.mutations import Mutation, Subject
 
 
 def _of(script: str) -> Callable[..., Mutation]:
-    def mutation(old: str, new: str, accepted: str = "") -> Mutation:
-        return Mutation(f"scheduler/polling/queue/scripts/{script}.lua", old, new, accepted)
-
-    return mutation
+    return partial(Mutation, f"scheduler/polling/queue/scripts/{script}.lua")
 
 
 _shared, _claim, _finish, _request = _of("shared"), _of("claim"), _of("finish"), _of("request")

@@ -1,15 +1,11 @@
 """Mutations of scheduler.resuming, and of how scheduler.waits finds who waits: once each, and only who may go on."""
 
+from functools import partial
+
 from tests.mutations import Mutation, Subject
 
-
-def _resume(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/resuming.py", old, new, accepted)
-
-
-def _wait(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/waits.py", old, new, accepted)
-
+_resume = partial(Mutation, "scheduler/resuming.py")
+_wait = partial(Mutation, "scheduler/waits.py")
 
 _BOOKS = "        books = open_books_of_all({link for chain in chains.values() for link in chain}, now)\n"
 _READ = (

@@ -1,19 +1,12 @@
 """Mutations of the small scripts of pollers: who may call, who fetches a token, and how many cards they hold."""
 
+from functools import partial
+
 from tests.mutations import Mutation, Subject
 
-
-def _calling(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/polling/calling.py", old, new, accepted)
-
-
-def _sharing(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/polling/sharing.py", old, new, accepted)
-
-
-def _capacity(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation("scheduler/polling/capacity.py", old, new, accepted)
-
+_calling = partial(Mutation, "scheduler/polling/calling.py")
+_sharing = partial(Mutation, "scheduler/polling/sharing.py")
+_capacity = partial(Mutation, "scheduler/polling/capacity.py")
 
 SUBJECT = Subject(
     tests=(
