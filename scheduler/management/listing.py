@@ -50,27 +50,27 @@ def counts(items: Iterable[Item]) -> Counter[Outcome]:
     return Counter(item.outcome for item in items)
 
 
-def summary(counted: Counter[Outcome]) -> str:
+def summary(outcomes: Counter[Outcome]) -> str:
     """Return the counts in words."""
-    return ", ".join(f"{counted[outcome]} {outcome}" for outcome in Outcome if counted[outcome]) or "Nothing to import"
+    return ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcomes[outcome]) or "Nothing to import"
 
 
-def fail_if_incomplete(counted: Counter[Outcome], noun: str, missing: Iterable[str] = ()) -> None:
+def fail_if_incomplete(outcomes: Counter[Outcome], noun: str, missing: Iterable[str] = ()) -> None:
     """End the command as failed if something could not be read or was refused.
 
     Raises:
         CommandError: naming how many, and the sources that are missing.
     """
-    failed = counted[Outcome.UNREADABLE] + counted[Outcome.REFUSED]
-    faults = [f"{failed} {noun}{'s' * (failed != 1)}"] if failed else []
+    failed = outcomes[Outcome.UNREADABLE] + outcomes[Outcome.REFUSED]
+    faults = [counted(failed, noun)] if failed else []
     faults += missing
     if faults:
         raise CommandError(f"{' and '.join(faults)} could not be imported: see above for the reasons.")
 
 
-def counts_as_json(counted: Counter[Outcome]) -> dict[str, int]:
+def counts_as_json(outcomes: Counter[Outcome]) -> dict[str, int]:
     """Return the counts as JSON has them."""
-    return {outcome.value: count for outcome, count in counted.items()}
+    return {outcome.value: count for outcome, count in outcomes.items()}
 
 
 def item_as_json(item: Item) -> dict[str, Any]:

@@ -1,23 +1,16 @@
 """Mutations of scheduler.transitions: who wins a run, and what is written of it."""
 
-from tests.mutations import Mutation, Subject
+from functools import partial
 
-STATEMENTS = "scheduler/transition_statements.py"
-TRANSITIONS = "scheduler/transitions.py"
+from tests.mutations import Mutation, Subject
 
 CONSTRAINED = (
     "run_due_only_while_waiting and run_leased_only_if_due_or_running say that a leased run which waits is due"
 )
 IN_ORDER_ALREADY = "rows come as they were locked, in the order of their ids, though only ORDER BY promises that"
 
-
-def _statement(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation(STATEMENTS, old, new, accepted)
-
-
-def _move(old: str, new: str, accepted: str = "") -> Mutation:
-    return Mutation(TRANSITIONS, old, new, accepted)
-
+_statement = partial(Mutation, "scheduler/transition_statements.py")
+_move = partial(Mutation, "scheduler/transitions.py")
 
 SUBJECT = Subject(
     tests=(
