@@ -52,7 +52,8 @@ def counts(items: Iterable[Item]) -> Counter[Outcome]:
 
 def summary(outcomes: Counter[Outcome]) -> str:
     """Return the counts in words."""
-    return ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcomes[outcome]) or "Nothing to import"
+    told = [f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcomes[outcome]]
+    return ", ".join(told) or "Nothing to import"
 
 
 def fail_if_incomplete(outcomes: Counter[Outcome], noun: str, missing: Iterable[str] = ()) -> None:
